@@ -22,7 +22,7 @@ report = skfairtest.audit(data.estimator, data.data, max_time=20, random_state=0
 report.save_html("report.html")
 report.to_json("report.json")
 
-schema = json.loads((files("skfairtest.report") / "schema" / "v1.json").read_text("utf-8"))
+schema = json.loads((files("skfairtest.report") / "schema" / "v2.json").read_text("utf-8"))
 jsonschema.validate(json.loads(Path("report.json").read_text("utf-8")), schema)
 html = Path("report.html").read_text("utf-8")
 for part in ("</html>", "<svg", "@media print", "What this does not show"):

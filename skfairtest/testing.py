@@ -23,7 +23,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.report import AuditReport, Limits, audit
-from skfairtest.report._limits import parts_for
 
 __all__ = [
     "CountingClassifier",
@@ -115,7 +114,8 @@ def assert_within(
         )
     report = audit(
         model, X, y, sensitive_features=sensitive_features, random_state=random_state,
-        **{"progress": False, **parts_for(limits), **options},
+        limits=limits,
+        **{"progress": False, **options},
     )  # fmt: skip
     if report.status == "interrupted":
         raise KeyboardInterrupt

@@ -62,7 +62,7 @@ plt.show()
 # A file for everybody
 # --------------------
 # One HTML file that loads nothing from outside can be mailed, printed and read on a phone. The JSON
-# has all figures, as ``skfairtest/report/schema/v1.json`` describes them. Both contain the worst
+# has all figures, as ``skfairtest/report/schema/v2.json`` describes them. Both contain the worst
 # rows of the data, which are people: mind who gets them.
 
 folder = Path(tempfile.mkdtemp())

@@ -25,10 +25,10 @@ from skfairtest.cli._junit import junit
 from skfairtest.cli._markdown import markdown
 from skfairtest.cli._parser import Parser, add_model_options, add_search_options, fill_in, number
 from skfairtest.cli._terminal import models_prints_aside, note, say
-from skfairtest.report._limits import Limits, LimitsOutcome, check_limits, parts_for
-from skfairtest.report._render.text import render_text
+from skfairtest.report._limits import Limits, LimitsOutcome
+from skfairtest.report._redact import KEPT
 from skfairtest.report._report import AuditReport
-from skfairtest.report._without_rows import KEPT
+from skfairtest.report.render.text import render_text
 from skfairtest.space._protected_names import protected_names
 
 HELP = """
@@ -74,10 +74,10 @@ Example: skfairtest audit model.skops test.csv --sensitive sex,race \\
 """
 WHERE = "the page that --html writes"
 LIMITS = [field.name for field in fields(Limits)]
-OWN_DEFAULTS = {"estimates_decide": False, "rows": KEPT[0]}
+OWN_DEFAULTS = {"estimates_decide": False, "rows": "worst"}
 #: In the order in which they are written: the quickest first.
 OUTPUTS = ("json", "junit", "markdown", "html")
-SHOW_MAPS = ("json", "markdown", "html")
+SHOW_ALL = ("json", "markdown", "html")
 
 
 def make_parser() -> Parser:
@@ -118,18 +118,18 @@ def run(words: Sequence[str]) -> int:
     with models_prints_aside(), command_errors():
         inputs = read_inputs(options, options.model, options.data)
         check_possible(limits, inputs, options.threshold)
-        shown = not options.quiet or any(getattr(options, name) for name in SHOW_MAPS)
-        needed = {} if shown or limits == Limits() else parts_for(limits)
-        report = run_audit(options, inputs, needed)
-        outcome = check_limits(report, limits)
+        # A report has all parts; a verdict has those that the limits need.
+        asks_all = limits == Limits() or any(getattr(options, name) for name in SHOW_ALL)
+        report = run_audit(options, inputs, None if asks_all else limits)
+        outcome = report.check(limits)
     if outcome.checks:
         report = report.with_limits(limits)
+    left = report.without_people(options.rows)
     failed = []
     for option, where in written.items():
         if where is None:
             continue
-        left = AuditReport.from_dict(report.to_dict(rows=options.rows))
-        text = RENDER[option](left, outcome)
+        text = RENDER[option](left)
         try:
             write_whole(where, text)
         except OSError as error:  # such as a disk that is full by now; the others may be written
@@ -141,14 +141,14 @@ def run(words: Sequence[str]) -> int:
 
 
 def run_audit(
-    options: argparse.Namespace, inputs: CommandInputs, needed: dict[str, Any] | None = None
+    options: argparse.Namespace, inputs: CommandInputs, limits: Limits | None = None
 ) -> AuditReport:
-    """Run the audit that the options ask for, or of its parts those that are `needed`."""
+    """Run the audit that the options ask for, or of its parts those that limits need."""
     from skfairtest.report._audit import audit
     from skfairtest.transports import QuantileTransport
 
     # Limits and the terminal have the first map; only files show others, too.
-    moved = any(getattr(options, name, None) for name in SHOW_MAPS) or QuantileTransport()
+    moved = any(getattr(options, name, None) for name in SHOW_ALL) or QuantileTransport()
     return audit(
         inputs.model,
         inputs.table.X,
@@ -159,7 +159,8 @@ def run_audit(
         max_time=options.max_time,
         random_state=options.seed,
         progress=False if options.quiet else "auto",
-        **(needed or {"moved": moved}),
+        moved=moved,
+        limits=limits,
     )
 
 
@@ -177,7 +178,7 @@ def print_outcome(report: AuditReport, outcome: LimitsOutcome, *, quiet: bool, a
     """Print what was found, a line per limit, and the verdict."""
     lines = []
     if not quiet:
-        lines += [render_text(report.to_dict(), WHERE), ""]
+        lines += [render_text(report._data, WHERE), ""]
     lines.append(verdict(report, outcome))
     for line in lines:
         (note if aside else say)(line)
@@ -261,11 +262,11 @@ def check_html(where: str | None) -> None:
         )
 
 
-def _json(report: AuditReport, outcome: LimitsOutcome) -> str:
+def _json(report: AuditReport) -> str:
     return f"{report.to_json()}\n"
 
 
-def _html(report: AuditReport, outcome: LimitsOutcome) -> str:
+def _html(report: AuditReport) -> str:
     return report.to_html()
 
 

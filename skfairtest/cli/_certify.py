@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import warnings
 from collections.abc import Sequence
-from typing import Any
 
-from skfairtest.cli._audit import check_possible, read_limits
+from skfairtest.cli._audit import check_possible, read_limits, run_audit, verdict
 from skfairtest.cli._errors import CommandError, ExitCode
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
 from skfairtest.cli._inputs import DEFAULTS, CommandInputs, command_errors, read_inputs
@@ -21,10 +18,8 @@ from skfairtest.cli._parser import (
     whole,
 )
 from skfairtest.cli._terminal import models_prints_aside, note, say
-from skfairtest.exceptions import NoDisparityWarning
-from skfairtest.finding._words import listed as all_of
-from skfairtest.report._limits import check_limits
-from skfairtest.report._render.words import beyond_domain, bounds_sentence, rows_sentence
+from skfairtest.oracle._model import choose_response
+from skfairtest.report._limits import Limits
 from skfairtest.space._sensitive_features import not_taken
 
 HELP = """
@@ -39,7 +34,7 @@ linear models, trees, forests, boosting and networks, in pipelines, too.
   --max-time S          seconds (60), or none; 0.1 gives a rough bound
   --max-queries N       rows that the search may ask about (20,000)
   --seed N              seed of the search (0)
-  --json F              write the figures; - prints them
+  --json F              write the report of this; - prints it
   --quiet               print the verdict only
 These are as in skfairtest audit: --target, --drop, --space, --trust,
 --unsafe-pickle.
@@ -71,21 +66,20 @@ def run(words: Sequence[str]) -> int:
         inputs = read_inputs(options, options.model, options.data)
         check_taken(inputs)
         check_possible(limits, inputs, None)
-        auditor = make_certified(options, inputs)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NoDisparityWarning)  # the bound says more
-            interrupted = fit(auditor, inputs)
-    found = figures(auditor, options.seed, interrupted)
-    outcome = check_limits(found, limits)
+        from skfairtest.whitebox._readers import check_model  # imports numba
+
+        check_model(inputs.model, choose_response(inputs.model, "auto"))
+        report = run_audit(options, inputs, Limits(max_degree=options.max_degree or 0.0))
+    outcome = report.check(limits)
+    if outcome.checks:
+        report = report.with_limits(limits)
     if options.json is not None:
-        checks = [vars(check) for check in outcome.checks]
-        plain = {**found["written"], "outcome": outcome.status, "checks": checks}
-        write_whole(options.json, json.dumps(plain, ensure_ascii=False, allow_nan=False) + "\n")
+        write_whole(options.json, f"{report.to_json()}\n")
     print_aside = note if options.json == STANDARD_OUTPUT else say
     if not options.quiet and outcome.checks:
-        print_aside(found["sentence"])
-    print_aside(f"Interrupted. {outcome.verdict}" if interrupted else outcome.verdict)
-    return ExitCode.INTERRUPTED if interrupted else outcome.exit_code
+        print_aside(report.sentence)
+    print_aside(verdict(report, outcome))
+    return ExitCode.INTERRUPTED if report.status == "interrupted" else outcome.exit_code
 
 
 def check_taken(inputs: CommandInputs) -> None:
@@ -101,82 +95,3 @@ def check_taken(inputs: CommandInputs) -> None:
             f"There is nothing to certify: {not_taken(inputs.table.not_in_model.columns)}. Leave "
             "these columns out of --sensitive; skfairtest audit compares what their groups get."
         )
-
-
-def make_certified(options: Any, inputs: CommandInputs) -> Any:
-    """Make the unfitted auditor, or raise an error if the model is not supported."""
-    from skfairtest.exact import CertifiedAuditor
-
-    auditor = CertifiedAuditor(
-        inputs.model,
-        sensitive_features=inputs.table.sensitive,
-        max_time=options.max_time,
-        random_state=options.seed,
-        space=inputs.space,
-    )
-    if options.max_queries is not None:
-        auditor.set_params(max_queries=options.max_queries)
-    return auditor
-
-
-def fit(auditor: Any, inputs: CommandInputs) -> bool:
-    """Search and certify; tells whether the user ended it after a bound was found."""
-    try:
-        auditor.fit(inputs.table.X)
-    except KeyboardInterrupt:
-        if not hasattr(auditor, "fairness_degree_upper_bound_"):
-            raise
-        return True
-    return False
-
-
-def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
-    """Return what was found, as `check_limits` reads a report; "written" is what --json writes."""
-    upper = float(auditor.fairness_degree_upper_bound_)
-    # A bound of the domain says nothing of rows outside of it, so these are compared themselves.
-    space, of_rows = auditor.space_, None
-    if not interrupted and not space.contains(space.data).all():
-        of_rows = float(auditor.on_data_degree_)
-    certificate = {
-        "upper": upper,
-        "certified": bool(auditor.certified_),
-        "status": "done",
-        "reason": "",
-    }
-    names = [str(name) for name in auditor.space_.sensitive_features]
-    search = {
-        "sensitive": names,
-        "taken": True,
-        "rows": {"degree": of_rows},
-        "degree": float(auditor.fairness_degree_),
-        "status": "done",
-        "reason": "",
-        "inputs": int(auditor.n_inputs_),
-        "search_queries": int(auditor.n_queries_),
-        "certificate": certificate,
-    }
-    sentence = (
-        f"Between two inputs that differ only in {all_of(names)}, the largest difference is "
-        f"{bounds_sentence(search)}.{rows_sentence(search)}"
-    )
-    written = {
-        "sensitive": names,
-        "degree": search["degree"],
-        "upper_bound": upper,
-        "certified": certificate["certified"],
-        "degree_of_rows_outside": of_rows if beyond_domain(search) else None,
-        "queries": search["search_queries"],
-        "seconds": float(auditor.seconds_),
-        "seed": seed,
-        "stop_reason": auditor.stop_reason_,
-        "engine": auditor.engine_,
-        "sentence": sentence,
-    }
-    return {
-        "status": "interrupted" if interrupted else "complete",
-        "reason": "interrupted by the user" if interrupted else "",
-        "sentence": sentence,
-        "seed": seed,
-        "searches": [search],
-        "written": written,
-    }

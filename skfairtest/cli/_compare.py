@@ -16,7 +16,6 @@ from skfairtest.cli._inputs import DEFAULTS, command_errors, read_inputs
 from skfairtest.cli._parser import Parser, add_model_options, add_search_options, fill_in
 from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.finding._words import number
-from skfairtest.report._limits import Limits, check_limits
 from skfairtest.report._report import AuditReport
 
 HELP = """
@@ -117,8 +116,8 @@ def _audits(options: argparse.Namespace, names: tuple[str, str]) -> list[AuditRe
         with models_prints_aside(), command_errors():
             inputs = read_inputs(options, model, options.data)
             report = run_audit(options, inputs)
-        if check_limits(report, Limits()).status == "failed":
-            raise ModelFailed(f"{name} failed: {report.to_dict()['reason']}")
+        if report.check().status == "failed":
+            raise ModelFailed(f"{name} failed: {report._data.reason}")
         reports.append(report)
         if report.status == "interrupted":
             break

@@ -5,41 +5,29 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as ET
 
-from skfairtest.report._limits import LimitCheck, LimitsOutcome, figure_sentence
+from skfairtest.report._limit_checks import figure_sentence
 from skfairtest.report._report import AuditReport
+from skfairtest.report._types import LimitCheck
 
 #: What XML 1.0 cannot hold, not even escaped.
 ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SUITE = "skfairtest audit"
 
 
-def junit(report: AuditReport, outcome: LimitsOutcome) -> str:
-    """Write the XML: exceeded and undecided limits fail, and unmeasured figures are errors.
-
-    Parameters
-    ----------
-    report : AuditReport
-        What was found.
-    outcome : LimitsOutcome
-        What the limits say of it.
-
-    Returns
-    -------
-    str
-        The file.
-    """
-    data = report.to_dict()
+def junit(report: AuditReport) -> str:
+    """Write the XML: exceeded and undecided limits fail, and unmeasured figures are errors."""
+    data, outcome = report._data, report.limits or report.check()
     suite = ET.Element("testsuite")
     properties = ET.SubElement(suite, "properties")
     facts = {
-        "model": data["model"]["class"],
-        "sensitive": ", ".join(map(str, data["sensitive_features"])),
-        "seed": data["seed"],
-        "queries": data["cost"]["queries"],
-        "status": data["status"],
-        "favourable": data["favourable"]["words"],
+        "model": data.model.class_,
+        "sensitive": ", ".join(map(str, data.sensitive_features)),
+        "seed": data.seed,
+        "queries": data.cost.queries,
+        "status": data.status,
+        "favourable": data.favourable.words,
         "verdict": outcome.verdict,
-        **{f"version of {name}": version for name, version in data["versions"].items()},
+        **{f"version of {name}": version for name, version in data.versions.items()},
     }
     for name, value in facts.items():
         ET.SubElement(properties, "property", name=_clean(name), value=_clean(str(value)))
@@ -52,19 +40,19 @@ def junit(report: AuditReport, outcome: LimitsOutcome) -> str:
         # An audit that did not end well, or looks at no limit, is a case of its own. It is an error
         # where the command says so, and not where a part failed that no limit is about.
         case = ET.SubElement(suite, "testcase", classname=SUITE, name="audit", time="0")
-        words = f"{report.status}: {data['reason']}" if data["reason"] else report.status
+        words = f"{report.status}: {data.reason}" if data.reason else report.status
         is_counted = counts["error"] and outcome.status == "failed"
         if report.status == "interrupted" or (outcome.status == "failed" and not is_counted):
             counts["error"] += 1
             ET.SubElement(case, "error", type=report.status, message=_clean(words))
         ET.SubElement(case, "system-out").text = _clean(f"{words}\n{report.sentence}")
     n_cases = len(suite.findall("testcase"))
-    seconds = f"{data['cost']['seconds']:.3f}"
+    seconds = f"{data.cost.seconds:.3f}"
     of_all = {
         "name": SUITE, "tests": str(n_cases), "failures": str(counts["failure"]),
         "errors": str(counts["error"]), "time": seconds,
     }  # fmt: skip
-    suite.attrib.update(of_all, timestamp=data["created"])
+    suite.attrib.update(of_all, timestamp=data.created)
     root = ET.Element("testsuites", of_all)
     root.append(suite)
     ET.indent(root)

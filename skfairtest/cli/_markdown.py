@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import re
 
-from skfairtest.report._limits import LimitCheck, LimitsOutcome, figure_sentence, in_full
+from skfairtest.report._limit_checks import figure_sentence, in_full
 from skfairtest.report._report import AuditReport
+from skfairtest.report._types import LimitCheck
 
 
-def markdown(report: AuditReport, outcome: LimitsOutcome) -> str:
-    """The verdict, a table of the limits, and the report.
-
-    Parameters
-    ----------
-    report : AuditReport
-        What was found.
-    outcome : LimitsOutcome
-        What the limits say of it.
-
-    Returns
-    -------
-    str
-        The text.
-    """
-    if not outcome.checks:
+def markdown(report: AuditReport) -> str:
+    """The verdict, a table of the limits, and the report."""
+    outcome = report.limits
+    if outcome is None or not outcome.checks:
         return report.to_markdown()
     lines = [f"**{_cell(outcome.verdict)}**", ""]
     lines += ["| Limit | Status | Figure | What was and was not shown |"]

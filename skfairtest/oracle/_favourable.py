@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class Favourable(NamedTuple):
     """
 
     labels: Any
-    how: str
+    how: Literal["given", "inferred", "guessed"]
     classes: list[Any]
 
     @property

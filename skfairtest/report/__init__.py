@@ -2,10 +2,10 @@
 
 from skfairtest.report._audit import audit
 from skfairtest.report._audit_models import audit_models
-from skfairtest.report._limits import LimitCheck as LimitCheck
 from skfairtest.report._limits import Limits
 from skfairtest.report._limits import LimitsOutcome as LimitsOutcome
 from skfairtest.report._report import AuditReport
+from skfairtest.report._types import LimitCheck as LimitCheck
 
 __all__ = [
     "AuditReport",

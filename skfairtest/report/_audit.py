@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skfairtest import _clock, individual
+from skfairtest import individual
 from skfairtest._clock import Deadline
 from skfairtest._parameters import check_n_jobs
-from skfairtest._progress import PartsProgress, make_progress
+from skfairtest._progress import make_progress
 from skfairtest._threads import taking_turns
 from skfairtest._typing import is_real
 from skfairtest._validation import check_table, make_generator, warn_of_target
 from skfairtest.base import BaseAuditor, check_max_time
-from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.group import TestSGDAuditor
 from skfairtest.oracle._favourable import (
     Favourable,
@@ -29,23 +25,11 @@ from skfairtest.oracle._favourable import (
     resolve_favourable,
     warn_of_guess,
 )
-from skfairtest.report._context import AuditContext, AuditOptions, in_words
-from skfairtest.report._describe import (
-    describe_data,
-    describe_domain,
-    describe_favourable,
-    describe_model,
-    repeating_code,
-    versions,
-)
+from skfairtest.report._context import AuditContext, AuditOptions
 from skfairtest.report._fits import check_columns, check_not_in_model, check_targets
-from skfairtest.report._report import AuditReport, finished
-from skfairtest.report._run import Runner, chosen_parts
-from skfairtest.report._types import Cost, PartResult
-from skfairtest.report.parts import WrittenReport
+from skfairtest.report._limits import Limits, needed_for
+from skfairtest.report._report import AuditReport, run_parts
 from skfairtest.report.parts.moved.move import check_transports
-from skfairtest.report.parts.selection.results import SelectionPart
-from skfairtest.report.parts.twins.results import TwinsPart
 from skfairtest.space._containers import make_container
 from skfairtest.space._sensitive_features import split_sensitive
 
@@ -63,6 +47,8 @@ def audit(
     groups: Any = "auto",
     moved: Any = True,
     favourable: Any = None,
+    limits: Limits | None = None,
+    report: AuditReport | None = None,
     max_time: float | None = 60,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -120,6 +106,13 @@ def audit(
         "good") or, of two classes, the one beside a class whose name says that it is not
         ("rejected", "bad"); else the last of two classes, with a warning. For a regressor it is the
         smallest output that is favourable.
+    limits : Limits, default=None
+        Limits that the report is compared with. Only the parts that they need run, which takes
+        seconds; without limits all parts run, and `AuditReport.with_limits` compares what was found
+        with any limits.
+    report : AuditReport, default=None
+        An earlier report of the same model and rows, from this process. What was predicted for it
+        is not asked again, and of the same settings its parts are taken over as they are.
     max_time : float, default=60
         Time limit in seconds for the whole audit. None sets no limit.
     n_jobs : int, default=None
@@ -215,6 +208,8 @@ def audit(
     if hasattr(estimator, "fit"):
         check_is_fitted(estimator)
     shown = make_progress(progress)
+    if report is not None and random_state is None:
+        random_state = report.context.seed
     seed = _seed(random_state)
     template.set_params(estimator=estimator)
     if isinstance(sensitive_features, str) and sensitive_features == "auto":
@@ -244,36 +239,11 @@ def audit(
     given |= {"random_state": seed}
     given["sensitive_features"] = context.sensitive_names if in_table else None
     context.given = given
-    return measure(context, None, shown, deadline)
-
-
-def measure(
-    context: AuditContext,
-    wanted: Iterable[type[PartResult]] | None,
-    progress: PartsProgress,
-    deadline: Deadline,
-) -> AuditReport:
-    """Run the parts with these results and those that they need, or all, and make the report.
-
-    What the context has already is not measured again.
-    """
-    began = _clock.now()
-    runner = Runner(context, chosen_parts(wanted), progress, deadline)
-    try:
-        runner.run()
-    finally:
-        progress.finish()
-    context.seconds += _clock.now() - began
-    _warn_of_no_disparity(context)
-    return AuditReport(finished(_report(context)), auditors=context.auditors, context=context)
-
-
-def _warn_of_no_disparity(context: AuditContext) -> None:
-    """Warn that no part has shown a difference: parts keep their warnings to themselves."""
-    known = context.result(TwinsPart, context.twins[-1].label)
-    auditor = context.auditors.get(known.of)
-    if auditor is not None and hasattr(auditor, "stop_reason_") and known.degree == 0:
-        warnings.warn(auditor._no_disparity(), NoDisparityWarning, stacklevel=users_level())
+    if report is not None:
+        context.take_over(report.context)
+    wanted = None if limits is None else needed_for(limits)
+    made = run_parts(context, wanted, shown, deadline)
+    return made if limits is None else made.with_limits(limits)
 
 
 def _favourable(context: AuditContext, given: Any, groups: Any) -> Favourable | None:
@@ -306,30 +276,6 @@ def _favourable(context: AuditContext, given: Any, groups: Any) -> Favourable | 
     found = resolve_favourable(given, classes, whose=type(context.estimator).__name__)
     # A guess among several classes is worth nothing; the parts say that they are left out.
     return None if found.how == "guessed" and len(classes) > 2 else found
-
-
-def _report(context: AuditContext) -> WrittenReport:
-    """The report but for its sentences."""
-    favourable = context.result(SelectionPart).favourable
-    return WrittenReport(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        model=describe_model(context),
-        data=describe_data(context),
-        domain=describe_domain(context),
-        sensitive_features=[in_words(name) for name in context.sensitive_names],
-        threshold=context.template.threshold,
-        favourable=describe_favourable(context, favourable),
-        parts=list(context.results),
-        cost=Cost(sum(part.queries for part in context.results), context.seconds, context.max_time),
-        seed=context.seed,
-        settings={
-            "auditor": repr(context.template),
-            **{name: repr(value) for name, value in context.options._asdict().items()},
-            "n_jobs": context.n_jobs,
-        },
-        versions=versions(),
-        code=repeating_code(context.template, context.given),
-    )
 
 
 def make_template(auditor: Any, threshold: float | None) -> BaseAuditor:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 from skfairtest.finding._words import listed
-from skfairtest.report import _known
-from skfairtest.report._known import KnownFigure
-from skfairtest.report._render.words import not_taken
+from skfairtest.report._types import Report
+from skfairtest.report.parts import PARTS
+from skfairtest.report.parts.twins.results import not_in_model
 
 
-def compare_reports(
-    first: dict[str, Any], second: dict[str, Any], names: tuple[str, str]
-) -> pd.DataFrame:
+def compare_reports(first: Report, second: Report, names: tuple[str, str]) -> pd.DataFrame:
     """Make a table with one row per figure; see `AuditReport.compare`."""
     one, other = names
     figures = _figures(first), _figures(second)
@@ -43,31 +39,9 @@ def compare_reports(
 UNKNOWN = (np.nan, np.nan, np.nan)
 
 
-def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
+def _figures(report: Report) -> dict[str, tuple[float, float, float]]:
     """Return each figure with the bounds of its interval."""
-    found: dict[str, KnownFigure] = {}
-    for search in report["searches"]:
-        rows, label = search["rows"], search["label"]
-        found[f"largest difference: {label}"] = _known.degree(search)
-        if rows["rate"] is not None:
-            found[f"discriminatory rows: {label}"] = _known.rate(search)
-        found[f"largest difference on rows: {label}"] = _known.degree_on_rows(search)
-        for part in rows["above"]:
-            name = f"rows above {part['share_of_spread']:.0%} of the spread: {label}"
-            found[name] = _known.share_of(rows, part, name)
-    for part in report["moved"]:
-        if part["rate"] is not None:
-            name = f"moved twins that get another decision: {part['attribute']}"
-            found[f"{name} ({part['transport']})"] = _known.moved_rate([part])
-    for part in (report["groups"], *report["errors"]):
-        if part["largest"] is not None:
-            name = f"largest difference in {part['metric'].replace('_', ' ')}"
-            found[name] = _known.largest_score(part)
-    selection = report["selection"]
-    if "impact_ratio" in selection["columns"]:
-        ratios = _known.impact_ratios(selection)
-        if ratios:
-            found["smallest impact ratio"] = _known.smallest_ratio(selection, ratios)
+    found = {name: known for part in PARTS for name, known in part.figures(report).items()}
     return {name: (known.value, known.low, known.high) for name, known in found.items()}
 
 
@@ -84,7 +58,7 @@ def _says(a: tuple[float, float, float], b: tuple[float, float, float]) -> str:
     return "the intervals overlap"
 
 
-def _notes(first: dict[str, Any], second: dict[str, Any], names: tuple[str, str]) -> list[str]:
+def _notes(first: Report, second: Report, names: tuple[str, str]) -> list[str]:
     """Note where the two were not measured alike."""
     notes = []
     for key, words in (
@@ -93,15 +67,15 @@ def _notes(first: dict[str, Any], second: dict[str, Any], names: tuple[str, str]
         ("threshold", "thresholds"),
         ("seed", "seeds"),
     ):
-        if first[key] != second[key]:
+        if getattr(first, key) != getattr(second, key):
             notes.append(f"The {words} differ.")
-    if first["favourable"]["labels"] != second["favourable"]["labels"]:
+    if first.favourable.labels != second.favourable.labels:
         notes.append("The favourable labels differ.")
-    if first["data"]["n_rows"] != second["data"]["n_rows"]:
+    if first.data.n_rows != second.data.n_rows:
         notes.append("The numbers of rows differ.")
     for name, report in zip(names, (first, second), strict=True):
-        if not_in_model := not_taken(report["searches"]):
-            notes.append(f"The model of {name} does not take {listed(not_in_model, 'or')}.")
-        if report["status"] != "complete":
-            notes.append(f"{name} is {report['status']}: {report['reason']}")
+        if names_outside := not_in_model(report):
+            notes.append(f"The model of {name} does not take {listed(names_outside, 'or')}.")
+        if report.status != "complete":
+            notes.append(f"{name} is {report.status}: {report.reason}")
     return notes

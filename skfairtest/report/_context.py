@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -137,6 +138,43 @@ class AuditContext:
     given: dict[str, Any] = field(default_factory=dict)
     results: list[PartResult] = field(default_factory=list)
     seconds: float = 0.0
+
+    def again(self) -> AuditContext:
+        """A copy that later parts may fill, with what was asked so far."""
+        other = copy.copy(self)
+        other.auditors, other.findings = dict(self.auditors), dict(self.findings)
+        other.results = list(self.results)
+        return other
+
+    def take_over(self, earlier: AuditContext) -> None:
+        """Take what was predicted for an earlier audit of the same model and rows.
+
+        Results are taken, too, if the settings that they depend on are the same.
+
+        Raises
+        ------
+        ValueError
+            If the earlier audit was of another model or other rows.
+        """
+        same_rows = np.array_equal(self.space.data, earlier.space.data, equal_nan=True)
+        if self.estimator is not earlier.estimator or not same_rows:
+            what = "other rows" if self.estimator is earlier.estimator else "another model"
+            raise ValueError(
+                f"report must be an earlier report of the same model and rows; got one of {what}. "
+                "Leave it out, and all is measured anew."
+            )
+        self.model = earlier.model.with_table(self.space)
+        self.budget, self.rows, self.predicted = earlier.budget, earlier.rows, earlier.predicted
+        if self._settings() == earlier._settings():
+            self.auditors, self.findings = dict(earlier.auditors), dict(earlier.findings)
+            self.results, self.seconds = list(earlier.results), earlier.seconds
+        else:
+            self.results = [one for one in earlier.results if one.part == "predictions"]
+
+    def _settings(self) -> dict[str, str]:
+        """What the results of parts depend on that are asked for."""
+        names = ("auditor", "threshold", "favourable", "random_state", "sensitive_features")
+        return {name: repr(self.given[name]) for name in names} | {"y": str(self.y is None)}
 
     def result(self, kind: type[R], of: str = "") -> R:
         """What a part has found; an empty result, which was left out, where it has not run."""

@@ -6,7 +6,15 @@ import math
 from dataclasses import dataclass, fields
 
 from skfairtest._typing import is_real
-from skfairtest.report._types import EXIT_CODES, WORST_FIRST, LimitCheck, PartResult, Report, Status
+from skfairtest.report._types import (
+    EXIT_CODES,
+    WORST_FIRST,
+    LimitCheck,
+    PartResult,
+    Report,
+    Status,
+    verdict_of,
+)
 from skfairtest.report.parts import PARTS
 
 SHARES = ("max_on_data_rate", "min_impact_ratio", "max_moved_rate")
@@ -134,15 +142,9 @@ def check_limits(report: Report, limits: Limits) -> LimitsOutcome:
     status: Status = next((one for one in WORST_FIRST if one in statuses), "within")
     if not checks and report.status == "failed":
         status = "failed"
-    return LimitsOutcome(status, checks, _verdict(report, checks, status))
-
-
-def _verdict(report: Report, checks: list[LimitCheck], status: Status) -> str:
-    if not checks and status != "failed":
-        return f"No limits were given. {report.sentence}"
-    worst = [check.words for check in checks if check.status == status]
-    if status == "failed" and not worst:
-        worst = [f"the audit failed: {report.reason}"]
-    # What a model raised may have many lines; the verdict has one.
-    text = " ".join("; ".join(worst).split()).rstrip(".")
-    return f"{status.capitalize()}: {text}."
+    verdict = verdict_of(status, checks)
+    if not checks:
+        verdict = f"No limits were given. {report.sentence}"
+        if status == "failed":
+            verdict = f"Failed: the audit failed: {' '.join(report.reason.split())}"
+    return LimitsOutcome(status, checks, verdict)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +13,41 @@ import numpy as np
 import pandas as pd
 from msgspec.structs import replace
 
+from skfairtest import _clock
+from skfairtest._clock import Deadline
+from skfairtest._progress import PartsProgress, make_progress
 from skfairtest.base import BaseAuditor
+from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.finding._pair import Pair
 from skfairtest.group._base import GroupAuditor
 from skfairtest.report._compare import compare_reports
-from skfairtest.report._context import AuditContext
+from skfairtest.report._context import AuditContext, in_words
+from skfairtest.report._describe import (
+    describe_data,
+    describe_domain,
+    describe_favourable,
+    describe_model,
+    repeating_code,
+    versions,
+)
 from skfairtest.report._figures import real
 from skfairtest.report._limits import Limits, LimitsOutcome, check_limits
-from skfairtest.report._types import SCHEMA_VERSION, Completed, LimitsGiven, PartResult, R, Report
+from skfairtest.report._run import Runner, chosen_parts
+from skfairtest.report._types import (
+    SCHEMA_VERSION,
+    Completed,
+    Cost,
+    LimitsGiven,
+    PartResult,
+    R,
+    Report,
+)
 from skfairtest.report._writing import write_whole
-from skfairtest.report.parts import WrittenReport
+from skfairtest.report.parts import WrittenReport, part_named
 from skfairtest.report.parts.groups import GroupsPart
 from skfairtest.report.parts.selection.results import SelectionPart
-from skfairtest.report.parts.twins.results import Twins, together
+from skfairtest.report.parts.twins.results import Twins, TwinsPart, together
+from skfairtest.report.render.about import NOT_SHOWN
 from skfairtest.report.render.first_page import headline
 from skfairtest.report.render.text import render_text
 from skfairtest.space._dates import ANY_DATE, iso
@@ -41,7 +66,7 @@ class AuditReport:
         given, if there was one. "moved: sex (quantile)" has the `FlipTestAuditor` of an attribute
         and a map.
     context : AuditContext, default=None
-        The model, the rows and their predictions, for `measure`.
+        The model, the rows and what was predicted for them, for `measure` and for the next audit.
 
     Attributes
     ----------
@@ -86,6 +111,22 @@ class AuditReport:
         self._data = data
         self.auditors = auditors or {}
         self._context = context
+
+    @property
+    def context(self) -> AuditContext:
+        """The model, the rows and what was predicted for them.
+
+        Raises
+        ------
+        ValueError
+            If the report was read from a file, which has neither.
+        """
+        if self._context is None:
+            raise ValueError(
+                "Expected a report that audit made in this process; this one was read from a file, "
+                "which holds neither the model nor its predictions. Run audit again."
+            )
+        return self._context
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the report as JSON, and the auditors; the model and the rows are not."""
@@ -189,6 +230,34 @@ class AuditReport:
         return self._data.all_of(kind)
 
     @property
+    def limits(self) -> LimitsOutcome | None:
+        """What the limits of `with_limits` say of it; None if none were given."""
+        given = self._data.limits
+        return None if given is None else LimitsOutcome(given.status, given.checks, given.verdict)
+
+    def without_people(self, rows: str) -> AuditReport:
+        """Return the same report without rows of people, or without numbers of people as well.
+
+        Parameters
+        ----------
+        rows : {"worst", "counts", "none"}
+            What to keep of the rows of people. "worst" keeps the worst of them. "counts" leaves out
+            all values of people. "none" leaves out numbers and shares of people, too; figures about
+            the model, such as the largest difference, its bound and impact ratios, stay.
+
+        Returns
+        -------
+        AuditReport
+            A report without auditors, like one that was read from a file.
+
+        Raises
+        ------
+        ValueError
+            If `rows` is another word.
+        """
+        return AuditReport(finished(self._data.without_people(rows)))
+
+    @property
     def _twins(self) -> Twins:
         return together(self._data)
 
@@ -252,7 +321,7 @@ class AuditReport:
         ValueError
             If `rows` is another word.
         """
-        found: dict[str, Any] = msgspec.json.decode(self.to_json(rows=rows))
+        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self.without_people(rows)._data))
         return found
 
     @classmethod
@@ -300,7 +369,7 @@ class AuditReport:
         OSError
             If the file cannot be written.
         """
-        text = msgspec.json.encode(self._without_people(rows)).decode()
+        text = msgspec.json.encode(self.without_people(rows)._data).decode()
         if path is None:
             return text
         write(path, text + "\n")
@@ -352,7 +421,7 @@ class AuditReport:
         """
         from skfairtest.report.render.html import render_html
 
-        return render_html(self._without_people(rows), about)
+        return render_html(self.without_people(rows)._data, about)
 
     def save_html(
         self,
@@ -401,7 +470,7 @@ class AuditReport:
         """
         from skfairtest.report.render.markdown import render_markdown
 
-        return render_markdown(self._without_people(rows))
+        return render_markdown(self.without_people(rows)._data)
 
     def add_to_model_card(
         self, card: Any, section: str = "Fairness audit", *, rows: str = "none"
@@ -430,7 +499,59 @@ class AuditReport:
         """
         from skfairtest.report.render.model_card import add_to_card
 
-        return add_to_card(self._without_people(rows), card, section)
+        return add_to_card(self.without_people(rows)._data, card, section)
+
+    # Measuring more --------------------------------------------------------------------------
+
+    def measure(
+        self, part: str, *, max_time: float | None = 60, progress: Any = "auto", **options: Any
+    ) -> AuditReport:
+        """Add a part that the audit has not measured, without asking again what was asked.
+
+        Parameters
+        ----------
+        part : str
+            What to measure: "moved", "certificate", "groups", "search", ... as the first words of
+            `parts` name it. Parts that it needs and that are not there yet are measured as well.
+        max_time : float, default=60
+            Time limit in seconds. None sets no limit.
+        progress : "auto", bool, callback or list of callbacks, default="auto"
+            As in `audit`.
+        **options : dict
+            `moved`, `certify` and `groups` as in `audit`; those that the audit was given, if not.
+
+        Returns
+        -------
+        AuditReport
+            A report with the part. Its cost is that of both together.
+
+        Raises
+        ------
+        ValueError
+            If there is no such part, or the report was read from a file.
+
+        Examples
+        --------
+        >>> from skfairtest import SBFTAuditor, audit
+        >>> from skfairtest.datasets import make_biased_classification
+        >>> data = make_biased_classification(random_state=0)
+        >>> report = audit(
+        ...     data.estimator, data.data, auditor=SBFTAuditor(max_queries=500), groups=False,
+        ...     moved=False, favourable="yes", random_state=0, progress=False,
+        ... )
+        >>> more = report.measure("groups", progress=False)
+        >>> len(report.group_rules), len(more.group_rules) > 0
+        (0, True)
+        """
+        chosen = part_named(part)
+        context = self.context.again()
+        name = chosen.option
+        if name and name not in options and getattr(context.options, name) is False:
+            options[name] = True
+        context.options = context.options._replace(**options)
+        context.results[:] = [one for one in context.results if type(one) is not chosen.result]
+        shown = make_progress(progress)
+        return run_parts(context, [chosen.result], shown, Deadline(max_time))
 
     # Judging ---------------------------------------------------------------------------------
 
@@ -552,21 +673,70 @@ class AuditReport:
         """
         return check_limits(self._data, _limits(limits, named))
 
-    def _without_people(self, rows: str) -> Report:
-        return finished(self._data.without_people(rows))
-
     def _as_rows(self, pair: Pair) -> pd.DataFrame:
         """Both inputs of a pair as rows."""
-        dtypes = self._data.data.dtypes or [None] * len(pair.cells)
+        no_dtypes: list[Any] = [None] * len(pair.cells)
+        dtypes = self._data.data.dtypes or no_dtypes
         columns = [
             pd.Series([cell.first, cell.second], dtype=dtype)
             for cell, dtype in zip(pair.cells, dtypes, strict=True)
         ]
-        table = pd.concat(columns, axis=1, keys=[cell.name for cell in pair.cells])
+        names: Any = [cell.name for cell in pair.cells]
+        table = pd.concat(columns, axis=1, keys=names)
         # Of a column of categories only the space knows those that are not here.
         known = (a.space_ for a in self.auditors.values() if isinstance(a, BaseAuditor))
         space = next(known, None) if self._data.data.dtypes else None
         return table if space is None else space.decode(space.encode(table))
+
+
+def run_parts(
+    context: AuditContext,
+    wanted: Sequence[type[PartResult]] | None,
+    progress: PartsProgress,
+    deadline: Deadline,
+) -> AuditReport:
+    """Run the parts with these results and those that they need, or all, and make the report.
+
+    What the context has already is not measured again.
+    """
+    began = _clock.now()
+    runner = Runner(context, chosen_parts(wanted), progress, deadline)
+    try:
+        runner.run()
+    finally:
+        progress.finish()
+    context.seconds += _clock.now() - began
+    known = context.result(TwinsPart, context.twins[-1].label)
+    auditor = context.auditors.get(known.of)
+    # Parts keep their warnings to themselves; that none has shown a difference the user is told.
+    if auditor is not None and hasattr(auditor, "stop_reason_") and known.degree == 0:
+        warnings.warn(auditor._no_disparity(), NoDisparityWarning, stacklevel=users_level())
+    return AuditReport(finished(_written(context)), auditors=context.auditors, context=context)
+
+
+def _written(context: AuditContext) -> WrittenReport:
+    """The report but for its sentences."""
+    favourable = context.result(SelectionPart).favourable
+    return WrittenReport(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        model=describe_model(context),
+        data=describe_data(context),
+        domain=describe_domain(context),
+        sensitive_features=[in_words(name) for name in context.sensitive_names],
+        threshold=context.template.threshold,
+        favourable=describe_favourable(context, favourable),
+        parts=list(context.results),
+        cost=Cost(sum(part.queries for part in context.results), context.seconds, context.max_time),
+        seed=context.seed,
+        settings={
+            "auditor": repr(context.template),
+            **{name: repr(value) for name, value in context.options._asdict().items()},
+            "n_jobs": context.n_jobs,
+        },
+        versions=versions(),
+        code=repeating_code(context.template, context.given),
+        not_shown=NOT_SHOWN,
+    )
 
 
 def finished(report: Report) -> Report:

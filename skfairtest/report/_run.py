@@ -21,8 +21,7 @@ from skfairtest.report.parts._part import Part, Task
 def chosen_parts(wanted: Iterable[type[PartResult]] | None = None) -> list[Part]:
     """The parts with these results, and those that they need; all for None.
 
-    The largest difference of twins is put together from whatever there is, and always there.
-    """
+        """
     if wanted is None:
         return list(PARTS)
     by_result = {part.result: part for part in PARTS}
@@ -32,7 +31,7 @@ def chosen_parts(wanted: Iterable[type[PartResult]] | None = None) -> list[Part]
         if one not in chosen:
             chosen.add(one)
             todo += by_result[one].needs
-    return [part for part in PARTS if part.result in chosen or not part.needs]
+    return [part for part in PARTS if part.result in chosen or part.always]
 
 
 class Runner:

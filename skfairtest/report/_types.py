@@ -219,6 +219,20 @@ class LimitsGiven(Struct, frozen=True, forbid_unknown_fields=True):
     estimates_decide: Annotated[bool, neither()]
     checks: list[LimitCheck]
 
+    def redact(self, kept: Kept) -> LimitsGiven:
+        """The outcome as a file may have it."""
+        checks = [check.redact(kept) for check in self.checks]
+        verdict = verdict_of(self.status, checks) or self.verdict
+        return msgspec.structs.replace(self, checks=checks, verdict=verdict)
+
+
+def verdict_of(status: Status, checks: Sequence[LimitCheck]) -> str:
+    """The worst checks in a line; empty where none has this status."""
+    worst = [check.words for check in checks if check.status == status]
+    # What a model raised may have many lines.
+    text = " ".join("; ".join(worst).split()).rstrip(".")
+    return f"{status.capitalize()}: {text}." if worst else ""
+
 
 # The report ------------------------------------------------------------------------------------
 
@@ -274,10 +288,7 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             If `rows` is none of the words.
         """
         kept = max(check_kept(rows), self.rows_of_people, key=list(KEPT).index)
-        limits = self.limits
-        if limits is not None:
-            checks = [check.redact(kept) for check in limits.checks]
-            limits = msgspec.structs.replace(limits, checks=checks)
+        limits = None if self.limits is None else self.limits.redact(kept)
         parts = [part.redact(kept) for part in self.parts]
         return msgspec.structs.replace(self, parts=parts, limits=limits, rows_of_people=kept)
 

@@ -220,7 +220,7 @@ def test_files(run):
         "--markdown", "a.md",
     )  # fmt: skip
     assert code == 1
-    schema = json.loads((files("skfairtest.report") / "schema" / "v1.json").read_text("utf-8"))
+    schema = json.loads((files("skfairtest.report") / "schema" / "v2.json").read_text("utf-8"))
     report = json.loads(Path("a.json").read_text("utf-8"))
     Draft202012Validator(schema).validate(report)
     assert report["seed"] == 0 and report["data"]["target_given"]

@@ -56,7 +56,7 @@ from skfairtest.report._audit import make_template
 from skfairtest.report._measure.describe import DEFAULTS, repeating_code
 from skfairtest.transports import QuantileTransport, SequentialTransport
 
-SCHEMA = json.loads((files("skfairtest.report") / "schema" / "v1.json").read_text("utf-8"))
+SCHEMA = json.loads((files("skfairtest.report") / "schema" / "v2.json").read_text("utf-8"))
 FEW = SBFTAuditor(max_queries=400)
 
 

@@ -17,7 +17,7 @@ from tiers import slow_sample
 
 from skfairtest import AuditReport, Limits, SBFTAuditor, SubgroupAuditor, audit, selection_table
 
-SCHEMA = json.loads(files("skfairtest.report").joinpath("schema/v1.json").read_text("utf-8"))
+SCHEMA = json.loads(files("skfairtest.report").joinpath("schema/v2.json").read_text("utf-8"))
 N = 400
 
 

@@ -105,7 +105,7 @@ def words_of(page):
 
 @slow_sample
 def test_samples_are_reports():
-    path = Path(skfairtest.__file__).parent / "report" / "schema" / "v1.json"
+    path = Path(skfairtest.__file__).parent / "report" / "schema" / "v2.json"
     jsonschema = pytest.importorskip("jsonschema")
     schema = jsonschema.Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
     for name, sample in SAMPLES.items():
@@ -476,7 +476,7 @@ def test_rows_of_people_can_be_left_out(rows, unillustrated):
     again = without_rows(copy.deepcopy(left), "worst")
     assert again == left
     jsonschema = pytest.importorskip("jsonschema")
-    path = Path(skfairtest.__file__).parent / "report" / "schema" / "v1.json"
+    path = Path(skfairtest.__file__).parent / "report" / "schema" / "v2.json"
     jsonschema.validate(left, json.loads(path.read_text(encoding="utf-8")))
 
 

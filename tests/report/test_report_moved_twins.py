@@ -20,7 +20,7 @@ from skfairtest.report._render.moved import not_reached
 from skfairtest.report._render.sections import sections_of
 from skfairtest.transports import QuantileTransport, SequentialTransport
 
-SCHEMA = json.loads(files("skfairtest.report").joinpath("schema/v1.json").read_text("utf-8"))
+SCHEMA = json.loads(files("skfairtest.report").joinpath("schema/v2.json").read_text("utf-8"))
 N = 300
 
 

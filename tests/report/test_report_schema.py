@@ -13,7 +13,7 @@ SCRIPT = runpy.run_path(str(TOP / "docs" / "write_schema.py"))
 
 def test_the_file_is_what_the_classes_say():
     stale = SCRIPT["PATH"].read_text(encoding="utf-8") != SCRIPT["text"]()
-    assert not stale, "Run python docs/write_schema.py: v1.json is not what the classes say."
+    assert not stale, "Run python docs/write_schema.py: v2.json is not what the classes say."
 
 
 def _other(path, value):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from skfairtest._clock import Deadline
+from skfairtest.finding._pair import Pair
 from skfairtest.report._context import AuditContext
 from skfairtest.report._figures import KnownFigure
 from skfairtest.report._types import LimitCheck, PartResult, Report
@@ -89,6 +90,8 @@ class Part:
         Type of its results.
     needs : tuple of type
         Results of other parts that it builds on.
+    always : bool
+        Whether it runs whatever is asked for.
     option : str
         Parameter of `audit` that asks for it; empty where it is always asked for.
     limits : mapping of str to callable
@@ -100,6 +103,7 @@ class Part:
 
     result: ClassVar[type[PartResult]]
     needs: ClassVar[tuple[type[PartResult], ...]] = ()
+    always: ClassVar[bool] = False
     option: ClassVar[str] = ""
     limits: ClassVar[Mapping[str, Callable[[Report, float, bool], LimitCheck]]] = {}
     displays: ClassVar[Mapping[str, Callable[[Report], Any]]] = {}
@@ -120,9 +124,13 @@ class Part:
         """What the first page says of it."""
         return ()
 
-    def answers(self, report: Report) -> Mapping[Place, Sequence[Any]]:
+    def answers(self, report: Report) -> Mapping[str, Sequence[Any]]:
         """Blocks that answer a question on the page, where the text has sentences."""
         return {}
+
+    def pair(self, report: Report) -> tuple[str, Pair] | None:
+        """Two twins for a card, and what they are; the first part that has some shows them."""
+        return None
 
     def steps(self, report: Report) -> Iterable[Step]:
         """What the reader may do next."""

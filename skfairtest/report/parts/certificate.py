@@ -12,7 +12,7 @@ from skfairtest.report._context import AuditContext
 from skfairtest.report._redact import neither
 from skfairtest.report._types import Figure, PartResult
 from skfairtest.report.parts._part import Part, Task
-from skfairtest.report.parts.search import SearchPart
+from skfairtest.report.parts.search.results import SearchPart
 
 
 class CertificatePart(PartResult, frozen=True, kw_only=True, tag="certificate"):

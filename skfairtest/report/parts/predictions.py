@@ -16,8 +16,9 @@ from skfairtest.oracle._second_answers import SecondAnswers, as_answers, n_again
 from skfairtest.oracle._twin_tables import AsTheyAre
 from skfairtest.report._context import AuditContext
 from skfairtest.report._redact import neither
-from skfairtest.report._types import PartResult, Words
-from skfairtest.report.parts._part import Part, Task
+from skfairtest.report._types import PartResult, Report, Words
+from skfairtest.report.parts._part import Part, Sentence, Task
+from skfairtest.report.render.words import in_sample
 from skfairtest.space._rows import slice_rows, take_rows
 
 
@@ -48,6 +49,15 @@ class Predictions(Part):
         """One task, the first of all."""
         blank = PredictionsPart(n_rows=len(context.space.data))
         yield Task(blank, lambda deadline: predict_rows(context, deadline), order=(0,), share=5.0)
+
+    def sentences(self, report: Report) -> Iterable[Sentence]:
+        """How well the model predicts, where that is known."""
+        found = report.first(PredictionsPart)
+        if found.performance is not None:
+            metric, value = found.performance.metric, found.performance.value
+            people = f"{found.n:,} people{in_sample(found.n, found.n_rows)}"
+            words = f"{report.model.final}, {metric} {value:.3f} on the {people}."
+            yield Sentence("performance", words)
 
     def summary(self, result: PredictionsPart) -> str:
         """How many rows were predicted."""

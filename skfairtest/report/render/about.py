@@ -42,7 +42,7 @@ NOT_SHOWN = [
 def model(report: Report) -> Section:
     """What was audited, and on which inputs."""
     about, data = report.model, report.data
-    of = f"{about['class']}, ending in {about['final']}"
+    of = f"{about.class_}, ending in {about.final}"
     terms = [
         ("Model", about.class_ if about.class_ == about.final else of),
         ("Task", about.task),
@@ -73,7 +73,7 @@ def model(report: Report) -> Section:
 def _counted(report: Report) -> str:
     """What of a twin is counted as different."""
     if report.threshold is not None:
-        return f"outputs that differ by more than {number(report['threshold'])}"
+        return f"outputs that differ by more than {number(report.threshold)}"
     is_regression = report.model.task == "regression"
     return "another prediction" if is_regression else "another predicted label"
 
@@ -84,9 +84,9 @@ _ASKED = {"labels": "predict", "regression": "predict"}
 def _classes(about: ReportedModel) -> str:
     if about.n_classes is None:
         return ""
-    rest = about.n_classes - len(about.class_es)
-    names = ", ".join(map(isolate, about.class_es))
-    return f"{about['n_classes']}: {names}" + (f" and {rest} more" if rest > 0 else "")
+    rest = about.n_classes - len(about.classes)
+    names = ", ".join(map(isolate, about.classes))
+    return f"{about.n_classes}: {names}" + (f" and {rest} more" if rest > 0 else "")
 
 
 def _short(text: str, most: int = 5_000) -> str:
@@ -129,13 +129,12 @@ def _domain_table(attributes: list[ReportedAttribute]) -> TableBlock:
 def cost(report: Report) -> Section:
     """What it took, and the code that repeats it."""
     spent = report.cost
-    most = "" if spent.max_time is None else f", of {seconds(spent['max_time'])} at most"
-    seed = report.seed
+    most = "" if spent.max_time is None else f", of {seconds(spent.max_time)} at most"
     terms = [
         ("Made", report.created),
-        ("Predictions", f"{count(spent['queries'])} inputs given to the model"),
-        ("Time", f"{seconds(spent['seconds'])}{most}"),
-        ("Seed", "none: another run may find other pairs" if seed is None else str(seed)),
+        ("Predictions", f"{count(spent.queries)} inputs given to the model"),
+        ("Time", f"{seconds(spent.seconds)}{most}"),
+        ("Seed", str(report.seed)),
         (
             "Versions",
             ", ".join(f"{name} {version}" for name, version in report.versions.items()),
@@ -144,9 +143,7 @@ def cost(report: Report) -> Section:
     rows = [
         [
             part.name,
-            "; ".join(
-                [part.status + (f": {part['reason']}" if part.reason else ""), *part.notes]
-            ),
+            "; ".join([part.status + (f": {part.reason}" if part.reason else ""), *part.notes]),
             count(part.queries),
             seconds(part.seconds),
         ]

@@ -117,6 +117,10 @@ class FigureBlock:
     how: Mapping[str, Any] = field(default_factory=dict)
 
 
+#: Signs of the verdicts on limits, so that colour is not all that tells them apart.
+SIGNS = {"pass": "✓", "fail": "✗", "undecided": "?", "not checked": "–"}
+
+
 @dataclass(frozen=True)
 class VerdictBlock:
     """Whether a limit holds: "pass", "fail", "undecided" or "not checked", and why."""

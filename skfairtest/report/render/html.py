@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from skfairtest.finding._card import card_css, findings_card, in_html, pair_table
-from skfairtest.finding._pair import Pair
-from skfairtest.report._render.blocks import FigureBlock, NoticeBlock, TableBlock
-from skfairtest.report._render.findings import main_search
-from skfairtest.report._render.first_page import NAMES, first_page
-from skfairtest.report._render.sections import sections_of, title_of
-from skfairtest.report._render.text import in_lines
+from skfairtest.report._types import Report
+from skfairtest.report.parts import PARTS
+from skfairtest.report.render.blocks import FigureBlock, NoticeBlock, TableBlock
+from skfairtest.report.render.first_page import NAMES, first_page
+from skfairtest.report.render.sections import sections_of, title_of
 
 NO_JINJA = (
     "The report as HTML needs jinja2, which could not be imported. Install the extra `report` "
@@ -23,18 +23,11 @@ NO_PICTURES = (
 )
 
 
-def render_html(report: dict[str, Any]) -> str:
+def render_html(report: Report, about: Mapping[str, str | None]) -> str:
     """The whole report as one HTML file that loads nothing and needs no JavaScript.
 
-    Parameters
-    ----------
-    report : dict
-        What `AuditReport.to_dict` gives.
-
-    Returns
-    -------
-    str
-        HTML; the same for the same report.
+    `about` may have the title of the page, the purpose of the model, its owner and the name of the
+    data. The same report gives the same letters.
 
     Raises
     ------
@@ -44,42 +37,23 @@ def render_html(report: dict[str, Any]) -> str:
     page = _environment().get_template("report.html.j2")
     return page.render(
         report=report,
-        title=title_of(report),
+        title=about.get("title") or title_of(report),
+        about=about,
         sections=sections_of(report),
         picture=_Pictures(),
         card_css=_markup(card_css()),
     )
 
 
-def render_fragment(report: dict[str, Any]) -> str:
-    """The finding as a card for a notebook; needs neither jinja2 nor matplotlib.
-
-    Parameters
-    ----------
-    report : dict
-        What `AuditReport.to_dict` gives.
-
-    Returns
-    -------
-    str
-        HTML that stands by itself.
-    """
+def render_fragment(report: Report) -> str:
+    """The finding as a card for a notebook; needs neither jinja2 nor matplotlib."""
     page = first_page(report)
     # The finding is the sentence of the card.
-    facts = [(name, words) for name, words in in_lines(page) if name != NAMES["found"]]
-    person = main_search(report)["rows"]["person"]
-    pair = main_search(report)["pair"] if person is None else person["pair"]
-    return findings_card(
-        title_of(report),
-        page.found,
-        pair=None if pair is None else Pair.from_dict(pair),
-        folded=PERSON if person is not None else MADE_UP,
-        facts=facts,
-    )
-
-
-PERSON = "A person in the table and their twin"
-MADE_UP = "The two made-up inputs with the largest difference"
+    facts = [(name, words) for name, words in page.lines() if name != NAMES["found"]]
+    pairs = (part.pair(report) for part in PARTS)
+    folded, pair = next(filter(None, pairs), ("", None))
+    found = " ".join(page.answers["found"])
+    return findings_card(title_of(report), found, pair=pair, folded=folded, facts=facts)
 
 
 @lru_cache(maxsize=1)
@@ -126,7 +100,7 @@ class _Pictures:
         self.is_told = False
 
     def __call__(self, figure: FigureBlock) -> Any:
-        from skfairtest.report._render.plots import draw
+        from skfairtest.report.render.plots import draw
 
         self.n_drawn += 1
         try:

@@ -8,7 +8,9 @@ from typing import Any
 
 from skfairtest.finding._card import MOST_CHARACTERS
 from skfairtest.finding._words import value_text
-from skfairtest.report._render.blocks import (
+from skfairtest.report._types import Report
+from skfairtest.report.render.blocks import (
+    SIGNS,
     AnswersBlock,
     CodeBlock,
     FoldBlock,
@@ -21,10 +23,10 @@ from skfairtest.report._render.blocks import (
     TermsBlock,
     TextBlock,
     TwinsBlock,
+    VerdictBlock,
     table,
 )
-from skfairtest.report._render.findings import cut, outputs_text
-from skfairtest.report._render.sections import sections_of, title_of
+from skfairtest.report.render.sections import sections_of, title_of
 
 #: Rows of a table; a page of text cannot fold the rest.
 MOST_ROWS = 50
@@ -33,20 +35,12 @@ _MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~$@:-])")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
-def render_markdown(report: dict[str, Any]) -> str:
+def render_markdown(report: Report) -> str:
     """The report as GitHub-flavoured Markdown, without pictures.
 
-    Parameters
-    ----------
-    report : dict
-        What `AuditReport.to_dict` gives.
-
-    Returns
-    -------
-    str
-        Markdown in which names and values are text, whatever they hold.
+    Names and values are text, whatever they hold.
     """
-    lines = [f"# {in_markdown(title_of(report))}", f"Made {in_markdown(report['created'])}."]
+    lines = [f"# {in_markdown(title_of(report))}", f"Made {in_markdown(report.created)}."]
     for section in sections_of(report):
         lines += [f"## {in_markdown(section.title)}", blocks_in_markdown(section)]
     return "\n\n".join(line for line in lines if line) + "\n"
@@ -75,6 +69,8 @@ def _block(block: Any, show: Callable[[TableBlock], str]) -> str:
         return in_markdown(block.words)
     if isinstance(block, NoticeBlock):
         return f"> {in_markdown(block.words)}"
+    if isinstance(block, VerdictBlock):
+        return f"{SIGNS[block.status]} **{block.status.capitalize()}** {in_markdown(block.words)}"
     if isinstance(block, AnswersBlock):
         return "\n\n".join(_answer(name, blocks, show) for name, blocks in block.rows)
     if isinstance(block, LinkBlock):
@@ -104,7 +100,10 @@ def _listed(rows: Any) -> str:
 def _answer(name: str, blocks: Any, show: Callable[[TableBlock], str]) -> str:
     """An answer under its name; several sentences are a list."""
     texts = [text for text in (_block(one, show) for one in blocks) if text]
-    if all(isinstance(one, (TextBlock, LinkBlock)) for one in blocks) and len(texts) > 1:
+    if (
+        all(isinstance(one, (TextBlock, LinkBlock, VerdictBlock)) for one in blocks)
+        and len(texts) > 1
+    ):
         return "\n".join([f"**{in_markdown(name)}**", "", *(f"- {text}" for text in texts)])
     return f"**{in_markdown(name)}** " + "\n\n".join(texts)
 

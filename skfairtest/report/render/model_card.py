@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from skfairtest.report._render.blocks import FoldBlock, TableBlock
-from skfairtest.report._render.markdown import MOST_ROWS, blocks_in_markdown, in_markdown
-from skfairtest.report._render.sections import sections_of
+from skfairtest.report._types import Report
+from skfairtest.report.render.blocks import FoldBlock, TableBlock
+from skfairtest.report.render.markdown import MOST_ROWS, blocks_in_markdown, in_markdown
+from skfairtest.report.render.sections import sections_of
 
 
-def add_to_card(report: dict[str, Any], card: Any, section: str) -> Any:
+def add_to_card(report: Report, card: Any, section: str) -> Any:
     """Add the report to a model card, one subsection for each of its own.
 
     Parameters
     ----------
-    report : dict
-        What `AuditReport.to_dict` gives.
+    report : Report
+        As the card is to have it.
     card : skops.card.Card
         The card; it is changed. What stands in these sections is overwritten.
     section : str

@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from skfairtest.finding._words import message_of
-from skfairtest.report._render.blocks import FigureBlock, NoticeBlock
+from skfairtest.report.render.blocks import FigureBlock, NoticeBlock
 
 #: What is drawn in these colours takes the page's: ink and paper.
 INK, PAPER = "#010203", "#fdfcfb"
@@ -48,14 +48,14 @@ def draw(figure: FigureBlock, key: str) -> str | NoticeBlock:
 
     Parameters
     ----------
-    figure : Figure
+    figure : FigureBlock
         What to draw.
     key : str
         What ids begin with; another for each figure of the page.
 
     Returns
     -------
-    str or Notice
+    str or NoticeBlock
         An ``<svg>`` with a title.
 
     Raises
@@ -67,8 +67,6 @@ def draw(figure: FigureBlock, key: str) -> str | NoticeBlock:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
 
-    from skfairtest.report._render.displays import make_display
-
     # The user's own style is none of the report's business.
     with mpl.rc_context():
         mpl.rcdefaults()
@@ -76,32 +74,13 @@ def draw(figure: FigureBlock, key: str) -> str | NoticeBlock:
         try:
             # Inches: so narrow that letters can be read on a phone, where the picture is as wide as
             # the page.
-            canvas = Canvas(figsize=(6.2, _height(figure)), layout="constrained")
+            canvas = Canvas(figsize=(6.2, figure.height), layout="constrained")
             FigureCanvasSVG(canvas)
-            kind, _, view = figure.kind.partition(":")
-            how = {"kind": view} if view else {}
-            make_display(figure.report, kind).plot(ax=canvas.subplots(), **how)
+            figure.display().plot(ax=canvas.subplots(), **figure.how)
             return svg_of(canvas, key, figure.alt)
         except Exception as error:  # a picture is no reason to lose the report
             why = f"{type(error).__name__}: {message_of(error)}"
             return NoticeBlock(f"Picture – failed: {why}. Its figures are in the tables.")
-
-
-def _height(figure: FigureBlock) -> float:
-    """Inches: rows have the same height in all pictures."""
-    report = figure.report
-    if figure.kind in ("groups", "errors", "perturbed_groups"):
-        part = report[figure.kind]
-        part = part[0] if figure.kind == "errors" else part
-        return 1.7 + 0.36 * len(part["rules"])
-    if figure.kind.startswith("moved"):
-        part = report["moved"][0]
-        is_columns = figure.kind == "moved:columns"
-        return 1.7 + (0.3 * len(part["columns"]) if is_columns else 0.45 * len(part["flips"]))
-    return {
-        "bounds": 1.7 + 0.4 * len(report["searches"]),
-        "selection": 1.2 + 0.3 * len(report["selection"]["rows"]),
-    }.get(figure.kind, 2.7)
 
 
 # From matplotlib's SVG to one for a page -------------------------------------------------------

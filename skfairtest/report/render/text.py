@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any
 
-from skfairtest.report._render.first_page import NAMES, FirstPage, first_page
+from skfairtest.report._types import Report
+from skfairtest.report.render.first_page import first_page
 
 
-def render_text(report: dict[str, Any], more: str = "report.save_html(path)") -> str:
-    """The first page in eleven paragraphs at most; `more` is where the reader finds the rest."""
-    answers = [*in_lines(first_page(report)), ("More", more)]
+def render_text(report: Report, more: str = "report.save_html(path)") -> str:
+    """The first page in twelve paragraphs at most; `more` is where the reader finds the rest."""
+    answers = [*first_page(report).lines(), ("More", more)]
     hang = 2 + max(len(name) for name, _ in answers)
     # Characters of a line: what a terminal shows, and a page without scrolling.
     paragraphs = [
@@ -24,19 +24,3 @@ def render_text(report: dict[str, Any], more: str = "report.save_html(path)") ->
         for name, words in answers
     ]
     return "\n".join(paragraphs)
-
-
-def in_lines(page: FirstPage) -> list[tuple[str, str]]:
-    """The answers under their names, ten at most, without breaks of lines."""
-    answers = [
-        (NAMES["asked"], page.asked),
-        (NAMES["found"], page.found),
-        (NAMES["limits"], " ".join(page.limits)),
-        (NAMES["whom"], " ".join(page.whom)),
-        (NAMES["rates"], page.rates),
-        (NAMES["moved"], page.moved),
-        (NAMES["largest"], page.largest),
-        (NAMES["sure"], page.sure),
-        (NAMES["next"], " ".join(f"({k}) {step.words}" for k, step in enumerate(page.next, 1))),
-    ]
-    return [(name, " ".join(words.split())) for name, words in answers if words]

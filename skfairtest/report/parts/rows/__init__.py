@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from skfairtest.finding._words import number
 from skfairtest.report._context import AuditContext
-from skfairtest.report.parts._part import Part, Task
+from skfairtest.report._figures import KnownFigure
+from skfairtest.report._types import Report
+from skfairtest.report.parts._part import Part, Sentence, Task
 from skfairtest.report.parts.predictions import PredictionsPart
 from skfairtest.report.parts.rows.compare import Judged, compare_rows, rescue_rows
+from skfairtest.report.parts.rows.limit import check_rate, figures
+from skfairtest.report.parts.rows.page import curve, sections
 from skfairtest.report.parts.rows.results import RowsPart
+from skfairtest.report.parts.rows.words import sentences
+from skfairtest.report.render.blocks import Section
 
 
 class Rows(Part):
@@ -18,6 +24,8 @@ class Rows(Part):
 
     result = RowsPart
     needs = (PredictionsPart,)
+    limits = {"max_on_data_rate": check_rate}
+    displays = {"curve": curve}
 
     def tasks(self, context: AuditContext) -> Iterable[Task]:
         """One for all attributes together, and one for each alone."""
@@ -36,3 +44,15 @@ class Rows(Part):
     def summary(self, result: RowsPart) -> str:
         """How many rows were compared."""
         return f"{result.n:,} rows, largest difference {number(result.degree)}"
+
+    def figures(self, report: Report) -> Mapping[str, KnownFigure]:
+        """The shares of the rows, and the largest difference on them."""
+        return figures(report)
+
+    def sentences(self, report: Report) -> Iterable[Sentence]:
+        """How many people would get something else, of which groups, and who was compared."""
+        return sentences(report)
+
+    def sections(self, report: Report) -> Iterable[Section]:
+        """The people, and in the appendix their groups."""
+        return sections(report)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skfairtest.finding._pair import Pair
 from skfairtest.report._redact import count_of_people, neither, value_of_person
-from skfairtest.report._types import Figure, PartResult, Share
+from skfairtest.report._types import Figure, PartResult, Report, Share
 
 
 class Above(Struct, frozen=True, forbid_unknown_fields=True):
     """Rows whose difference exceeds a share of the spread."""
 
-    share_of_spread: float
-    difference: float
-    n: int
-    rate: float
+    share_of_spread: Annotated[float, neither()]
+    difference: Annotated[float, neither()]
+    n: Annotated[int, count_of_people()]
+    rate: Annotated[float, count_of_people()]
     low: Annotated[float | None, count_of_people("As of the rate.")]
     high: Annotated[float | None, count_of_people("As of the rate.")]
 
@@ -26,8 +28,8 @@ class Above(Struct, frozen=True, forbid_unknown_fields=True):
 class DifferenceCurve(Struct, frozen=True, forbid_unknown_fields=True):
     """Share of the rows whose difference exceeds each of these."""
 
-    difference: list[float] = []
-    share: list[Annotated[float, msgspec.Meta(ge=0, le=1)]] = []
+    difference: Annotated[list[float], neither()] = []
+    share: Annotated[list[Annotated[float, msgspec.Meta(ge=0, le=1)]], count_of_people()] = []
 
 
 class WorstRow(Struct, frozen=True, forbid_unknown_fields=True):
@@ -143,3 +145,38 @@ class RowsPart(PartResult, frozen=True, kw_only=True, tag="rows"):
             "directions."
         ),
     ] = []
+
+
+def rows_of(report: Report) -> list[RowsPart]:
+    """The rows compared in each sensitive attribute alone, then in all of them together.
+
+    The rows of all together show what those of each alone show, which were compared with more of
+    their twins in it.
+    """
+    found = report.all_of(RowsPart)[::-1]  # all together are compared first
+    found.sort(key=lambda rows: len(rows.sensitive))
+    return [*found[:-1], reduce(_with_others, found[:-1], found[-1])] if found else []
+
+
+def rows_together(report: Report) -> RowsPart:
+    """The rows compared in all sensitive attributes together; an empty result without any."""
+    return (rows_of(report) or [report.first(RowsPart)])[-1]
+
+
+def _with_others(rows: RowsPart, others: RowsPart) -> RowsPart:
+    """The rows with what those show that were compared in one attribute alone."""
+    if (others.degree or 0.0) <= (rows.degree or 0.0):
+        return rows
+    shown = others.worst[:1]
+    left = [row for row in rows.worst if row.row not in [other.row for other in shown]]
+    return replace(
+        rows,
+        degree=others.degree,
+        worst=[*shown, *left][: max(1, len(rows.worst))],
+        person=rows.person or others.person,
+    )
+
+
+def takes_sensitive(report: Report) -> bool:
+    """Whether the model takes any of the sensitive attributes, so that there are twins."""
+    return any(attribute.sensitive for attribute in report.domain.attributes)

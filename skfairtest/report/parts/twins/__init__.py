@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from skfairtest.finding._words import number
 from skfairtest.report._context import AuditContext
-from skfairtest.report.parts._part import Part, Task
+from skfairtest.report._figures import KnownFigure
+from skfairtest.report._types import Report
+from skfairtest.report.parts._part import Part, Sentence, Step, Task
 from skfairtest.report.parts.twins.finalize import by_construction, finish, put_together
+from skfairtest.report.parts.twins.limit import check_degree, figures
+from skfairtest.report.parts.twins.page import bounds_display, pair_display, sections
 from skfairtest.report.parts.twins.results import TwinsPart
+from skfairtest.report.parts.twins.words import sentences, steps
+from skfairtest.report.render.blocks import Section
 
 
 class LargestDifferences(Part):
@@ -19,6 +25,8 @@ class LargestDifferences(Part):
     """
 
     result = TwinsPart
+    limits = {"max_degree": check_degree}
+    displays = {"pair": pair_display, "bounds": bounds_display}
 
     def tasks(self, context: AuditContext) -> Iterable[Task]:
         """One for each attribute alone, and all together as the last, which takes up the others."""
@@ -38,3 +46,19 @@ class LargestDifferences(Part):
     def summary(self, result: TwinsPart) -> str:
         """What is known."""
         return f"largest difference {number(result.degree)}"
+
+    def figures(self, report: Report) -> Mapping[str, KnownFigure]:
+        """The largest differences."""
+        return figures(report)
+
+    def sentences(self, report: Report) -> Iterable[Sentence]:
+        """The question, the finding, how large a difference can get, and how sure that is."""
+        return sentences(report)
+
+    def steps(self, report: Report) -> Iterable[Step]:
+        """To mitigate a difference, to narrow the domain, to look for a bound."""
+        return steps(report)
+
+    def sections(self, report: Report) -> Iterable[Section]:
+        """The worst case, and in the appendix further pairs and the largest differences."""
+        return sections(report)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from skfairtest._clock import Deadline
 from skfairtest.report._context import AskedTwins, AuditContext
 from skfairtest.report.parts.certificate import CertificatePart
-from skfairtest.report.parts.search import SearchPart
+from skfairtest.report.parts.search.results import SearchPart
 from skfairtest.report.parts.twins.columns import matters
 from skfairtest.report.parts.twins.results import TwinsPart
 from skfairtest.space._sensitive_features import not_taken

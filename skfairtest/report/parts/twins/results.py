@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Annotated, NamedTuple
 
 from msgspec.structs import replace
@@ -11,8 +10,8 @@ from skfairtest.finding._pair import Pair
 from skfairtest.report._redact import Kept, neither
 from skfairtest.report._types import Figure, PartResult, Report
 from skfairtest.report.parts.certificate import CertificatePart
-from skfairtest.report.parts.rows.results import RowsPart
-from skfairtest.report.parts.search import SearchPart
+from skfairtest.report.parts.rows.results import RowsPart, rows_of
+from skfairtest.report.parts.search.results import SearchPart
 
 
 class TwinsPart(PartResult, frozen=True, kw_only=True, tag="twins"):
@@ -55,7 +54,7 @@ class TwinsPart(PartResult, frozen=True, kw_only=True, tag="twins"):
     def redact(self, kept: Kept) -> PartResult:
         """Without a pair that is a row but for the sensitive columns, where rows are left out."""
         part = super().redact(kept)
-        is_row = self.pair_of_a_row or self.shown_by.startswith("row ")
+        is_row = self.pair_of_a_row or self.pair_has_a_row or self.shown_by.startswith("row ")
         if kept == "worst" or not is_row:
             return part
         return replace(part, pair=None, shown_by="a row of the data, left out here")
@@ -71,37 +70,17 @@ class Twins(NamedTuple):
 
 
 def twins_of(report: Report) -> list[Twins]:
-    """Each sensitive attribute alone, then all of them together.
-
-    The rows of all together show what those of each alone show, which were compared with more of
-    their twins in it.
-    """
-    found = [
+    """Each sensitive attribute alone, then all of them together."""
+    rows = {one.of: one for one in rows_of(report)}
+    return [
         Twins(
             known,
-            report.first(RowsPart, known.of),
+            rows.get(known.of) or report.first(RowsPart, known.of),
             report.first(SearchPart, known.of),
             report.first(CertificatePart, known.of),
         )
         for known in report.all_of(TwinsPart)
     ]
-    *alone, last = found
-    rows = reduce(_with_others, (one.rows for one in alone), last.rows)
-    return [*alone, last._replace(rows=rows)]
-
-
-def _with_others(rows: RowsPart, others: RowsPart) -> RowsPart:
-    """The rows with what those show that were compared in one attribute alone."""
-    if (others.degree or 0.0) <= (rows.degree or 0.0):
-        return rows
-    shown = others.worst[:1]
-    left = [row for row in rows.worst if row.row not in [other.row for other in shown]]
-    return replace(
-        rows,
-        degree=others.degree,
-        worst=[*shown, *left][: max(1, len(rows.worst))],
-        person=rows.person or others.person,
-    )
 
 
 def together(report: Report) -> Twins:

@@ -1,123 +1,22 @@
-"""The search for the worst case in the domain."""
+"""Runs the auditor that searches, and describes what it found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import narwhals as nw
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
 from skfairtest._clock import Deadline
 from skfairtest._typing import Floats
-from skfairtest.finding._pair import Pair
-from skfairtest.finding._words import number
 from skfairtest.report._context import QUERIES_A_PAIR, AskedTwins, AuditContext
-from skfairtest.report._redact import Kept, neither
-from skfairtest.report._types import PartResult
-from skfairtest.report.parts._part import Part, Task
-from skfairtest.report.parts.predictions import PredictionsPart
-from skfairtest.report.parts.rows.results import RowsPart
+from skfairtest.report.parts.search.results import AllPairs, SearchHistory, SearchPart
 from skfairtest.space._space import InputSpace
 
 #: Discriminatory inputs that are shown as pairs, and those that the data of a report hold.
 SHOWN_PAIRS = 10
 KEPT_PAIRS = 10_000
-
-
-class SearchHistory(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the search had found after so many queries and seconds."""
-
-    queries: list[float] = []
-    seconds: list[float] = []
-    degree: list[float] = []
-    found: list[float] = []
-
-
-class AllPairs(Struct, frozen=True, forbid_unknown_fields=True):
-    """All discriminatory inputs that are kept, at most 10,000, worst first."""
-
-    columns: list[str] = []
-    first: list[list[Any]] = []
-    changed: Annotated[list[str], neither("Columns in which any twin differs.")] = []
-    second: Annotated[
-        list[list[Any]], neither("Values of the other twin in the changed columns.")
-    ] = []
-    difference: list[float] = []
-    of_a_row: Annotated[
-        list[bool],
-        neither("Whether the input equals a row of the data in all but the sensitive columns."),
-    ] = []
-
-    def without_rows(self) -> AllPairs:
-        """Those that do not equal a row of the data but for the sensitive columns."""
-        keep = [place for place, of_row in enumerate(self.of_a_row) if not of_row]
-        names = ("first", "second", "difference", "of_a_row")
-        return replace(
-            self, **{name: [getattr(self, name)[place] for place in keep] for name in names}
-        )
-
-
-class SearchPart(PartResult, frozen=True, kw_only=True, tag="search"):
-    """What an auditor has found that searched for twins."""
-
-    auditor: Annotated[str, neither()] = ""
-    degree: Annotated[float | None, neither("Largest difference that the search found.")] = None
-    found: Annotated[int, neither("Distinct discriminatory inputs found.")] = 0
-    kept: Annotated[int, neither("Those kept.")] = 0
-    inputs: Annotated[int, neither("Distinct inputs looked at.")] = 0
-    search_queries: Annotated[int, neither("Queries of the search alone.")] = 0
-    stop_reason: Annotated[str, neither("What ended the search.")] = ""
-    history: Annotated[SearchHistory, neither()] = SearchHistory()
-    further_pairs: Annotated[
-        list[Pair],
-        neither(
-            "The worst discriminatory inputs with their twins, at most ten, any two of which "
-            "differ in two columns or more.",
-            max_length=10,
-        ),
-    ] = []
-    all_pairs: Annotated[AllPairs, neither()] = AllPairs()
-
-    def redact(self, kept: Kept) -> PartResult:
-        """Without inputs that equal a row but for the sensitive columns, if rows are left out."""
-        part = super().redact(kept)
-        if kept == "worst" or not isinstance(part, SearchPart):
-            return part
-        every = self.all_pairs.without_rows()
-        # Those that are shown are among all that are kept; which twin comes first may differ.
-        equal = [k for k, name in enumerate(every.columns) if name not in every.changed]
-        known = [[row[k] for k in equal] for row in every.first]
-        shown = [
-            pair for pair in self.further_pairs if [pair.cells[k].first for k in equal] in known
-        ]
-        return replace(part, all_pairs=every, further_pairs=shown)
-
-
-class Search(Part):
-    """Searches the domain for the twins that the model treats most differently."""
-
-    result = SearchPart
-    needs = (PredictionsPart, RowsPart)
-
-    def tasks(self, context: AuditContext) -> Iterable[Task]:
-        """One for all attributes together, and one for each alone."""
-        for k, asked in enumerate(context.taken):
-            blank = SearchPart(of=asked.label, auditor=type(context.template).__name__)
-            yield Task(
-                blank,
-                partial(search, context, blank, asked),
-                order=(20, k),
-                share=4.0 / (len(context.taken) - 1) if k else 4.0,
-                rescue=partial(describe_search, context, blank),
-            )
-
-    def summary(self, result: SearchPart) -> str:
-        """What was found."""
-        return f"largest difference {number(result.degree)} ({result.search_queries} queries)"
 
 
 def search(

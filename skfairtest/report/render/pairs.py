@@ -1,0 +1,98 @@
+"""Pairs of twins in words and in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from skfairtest.finding._pair import Cell, Pair
+from skfairtest.finding._words import value_text, with_difference
+from skfairtest.report.render.blocks import TableBlock, TextBlock, alike, table
+from skfairtest.report.render.words import isolate
+
+
+def outputs_text(pair: Pair) -> str:
+    """Both outputs: "probability of yes: 0.82 against 0.22"."""
+    return f"{pair.output}: {_outputs(pair)}"
+
+
+def _outputs(pair: Pair) -> str:
+    if pair.outputs is not None:
+        return " against ".join(with_difference(*pair.outputs)[:2])
+    if pair.labels is None:
+        return "different for the two"
+    return " against ".join(isolate(value_text(label)) for label in pair.labels)
+
+
+def cut(pair: Pair) -> tuple[Pair, list[TextBlock]]:
+    """The pair with what changes and eight other columns that matter, and how many are left."""
+    shown, folded = pair.changed_first(8)
+    words = f"More columns, equal in both twins and not listed here: {len(folded)}."
+    left = [TextBlock(words, quiet=True)] if folded else []
+    return replace(pair, cells=tuple(shown)), left
+
+
+def pairs_table(
+    caption: str, first: str, named: Sequence[tuple[str, Pair]], own: Sequence[Sequence[Any]] = ()
+) -> TableBlock:
+    """Pairs below each other: both outputs, what changed, and the columns that matter most.
+
+    `own` has for each pair what the row itself has in the changed columns.
+    """
+    pairs = [pair for _, pair in named]
+    changed = [
+        place
+        for place, cells in enumerate(zip(*(pair.cells for pair in pairs), strict=True))
+        if any(cell.changed for cell in cells)
+    ]
+    # By place, since names may repeat.
+    cells = pairs[0].cells
+    others = [place for place in range(len(cells)) if place not in changed]
+    others.sort(key=lambda place: -(cells[place].matters or 0.0))
+    others = others[:3]  # fewer than of one pair: the table is as wide as they are
+    if left := len(cells) - len(changed) - len(others):
+        caption += f"; columns that matter less and are not listed: {left}"
+    is_wide = len(changed) > 4  # what changes then stands in one column
+    heads = ["≠"] if is_wide else [f"≠ {cells[place].name}" for place in changed]
+    # What the outputs are stands in the head, where it is one thing.
+    is_one = len({pair.output for pair in pairs}) == 1
+    rows = []
+    rounded = alike([pair.difference for pair in pairs])
+    for k, (name, pair) in enumerate(named):
+        changes = _changes([pair.cells[place] for place in changed], own[k] if own else ())
+        if is_wide:
+            both = zip(changed, changes, strict=True)
+            cell_words = [
+                f"{isolate(cells[place].name)}: {words}"
+                for place, words in both
+                if pair.cells[place].changed
+            ]
+            changes = ["; ".join(cell_words)]
+        rows.append([
+            name,
+            rounded[k] if pair.outputs is None else with_difference(*pair.outputs)[2],
+            _outputs(pair) if is_one else outputs_text(pair),
+            *changes,
+            *(value_text(pair.cells[place].first) for place in others),
+        ])  # fmt: skip
+    outputs = pairs[0].output if is_one else "outputs"
+    head = [first or "pair", "difference", outputs, *heads]
+    head += [str(cells[place].name) for place in others]
+    return table(caption, head, rows, words=range(2, len(head)))
+
+
+def _changes(cells: Sequence[Cell], own: Sequence[Any]) -> list[str]:
+    """Both values of each cell, of changed ones with what the row itself has."""
+    left = list(own)
+    return [_change(cell, *[left.pop(0)] * (cell.changed and bool(left))) for cell in cells]
+
+
+def _change(cell: Cell, *own: Any) -> str:
+    """Both values; that of the person is marked, and added where it is neither."""
+    if not cell.changed:
+        return value_text(cell.first)
+    both = (cell.first, cell.second)
+    words = " → ".join(f"{isolate(value_text(one))}{' (own)' * (one in own)}" for one in both)
+    neither = [isolate(value_text(one)) for one in own if one not in both]
+    return "; own value ".join([words, *neither])
