@@ -64,10 +64,12 @@ def what_differs(part: RulesOfRowsPart) -> str:
     n = f"{count(part.n_rules)} groups"
     differ = f"None of {n} shows a difference."
     if part.n_differ:
-        words = "the largest that do not repeat others are drawn"
-        differ = f"{count(part.n_differ)} of {n} differ; {words}."
-    if part.overall is None:
-        return differ  # shares of people are left out of this file
+        where = "stand in a table below" if part.overall is None else "are drawn"
+        differ = (
+            f"{count(part.n_differ)} of {n} differ; the largest that do not repeat others {where}."
+        )
+    if part.overall is None:  # shares of people are left out of this file
+        return f"{metric_named(part.metric).capitalize()}: {differ[:1].lower()}{differ[1:]}"
     # A mean that is 0 but for the rounding of its sum is 0.
     value = of_metric(part.metric)(0.0 if abs(part.overall) < 1e-12 else part.overall)
     label = quoted(part.favourable) if part.favourable else "the favourable answer"

@@ -10,7 +10,7 @@ from skfairtest.finding._words import listed
 from skfairtest.report._context import AuditContext
 from skfairtest.report._figures import KnownFigure
 from skfairtest.report._types import Report
-from skfairtest.report.parts._part import Part, Place, Sentence, Step, Task
+from skfairtest.report.parts._part import Part, Sentence, Step, Task
 from skfairtest.report.parts.moved.results import first_maps
 from skfairtest.report.parts.predictions import PredictionsPart, why_no_rates
 from skfairtest.report.parts.selection.answers import groups_at_once
@@ -71,7 +71,7 @@ class Selection(Part):
         if part.groups:
             yield Sentence("sure", rest_on(part))
 
-    def answers(self, report: Report) -> Mapping[Place, Sequence[Any]]:
+    def answers(self, report: Report) -> Mapping[str, Sequence[Any]]:
         """The groups of each attribute at once."""
         blocks = groups_at_once(report)
         return {"whom": blocks} if blocks else {}
