@@ -98,10 +98,6 @@ def rates_tables(part: SelectionPart) -> Iterable[Any]:
     if not groups:
         yield TextBlock("No rates of groups were compared.")
         return
-    yield TextBlock(
-        "The figures of a group of few rows are mostly chance, which its wide intervals tell: "
-        "compare intervals, not figures, where groups are small."
-    )
     columns: dict[str, Callable[[GroupRates], str]] = {}
     if not part.without_people:
         rate = of_metric(part.metric)
@@ -109,6 +105,11 @@ def rates_tables(part: SelectionPart) -> Iterable[Any]:
         columns[metric_named(part.metric)] = lambda group: _told(group.rate, rate)
     if part.has_ratios:
         columns["impact ratio"] = lambda group: _told(group.ratio, fixed)
+    if columns:
+        yield TextBlock(
+            "The figures of a group of few rows are mostly chance, which its wide intervals tell: "
+            "compare intervals, not figures, where groups are small."
+        )
     # A column of notes that are all empty says nothing.
     if any(group.note for group in groups):
         columns["note"] = lambda group: group.note

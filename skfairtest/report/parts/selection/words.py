@@ -144,9 +144,10 @@ def smallest_ratio(part: SelectionPart, groups: Sequence[GroupRates]) -> KnownFi
 
 def rest_on(part: SelectionPart) -> str:
     """Of how many predictions the rates are."""
+    what = "rates" if part.has_ratios else "means"
     if part.n == part.n_rows:
-        return f"rates are of all {count(part.n)} predictions"
-    return f"rates are of a random sample of {count(part.n)} of {count(part.n_rows)} people"
+        return f"{what} are of all {count(part.n)} predictions"
+    return f"{what} are of a random sample of {count(part.n)} of {count(part.n_rows)} people"
 
 
 def group_of_few_rows(report: Report) -> GroupRates | None:
