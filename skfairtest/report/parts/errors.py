@@ -2,49 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from skfairtest._clock import Deadline
 from skfairtest.group import SubgroupAuditor
+from skfairtest.inspection import GroupScoresDisplay
 from skfairtest.report._context import AuditContext
+from skfairtest.report._figures import KnownFigure
+from skfairtest.report._types import Report, listed_reasons
 from skfairtest.report.parts._part import Part, Task
-from skfairtest.report.parts.groups import RulesOfRowsPart, compare_rules, rules_summary
+from skfairtest.report.parts.groups import GroupsPart
 from skfairtest.report.parts.predictions import PredictionsPart, why_no_rates
+from skfairtest.report.parts.rules.compare import compare_rules
+from skfairtest.report.parts.rules.page import (
+    display_rows,
+    picture_of_rows,
+    tables_of_rows,
+    tables_section,
+)
+from skfairtest.report.parts.rules.results import RulesOfRowsPart
+from skfairtest.report.parts.rules.words import (
+    figures_of,
+    how_compared,
+    rules_summary,
+    what_differs,
+)
+from skfairtest.report.render.blocks import Section, TextBlock, why_not
+from skfairtest.report.render.words import metric_named
 from skfairtest.space._sensitive_features import rows_not_in_model
 
 
 class ErrorsPart(RulesOfRowsPart, frozen=True, kw_only=True, tag="errors"):
     """For which groups the model errs most, by one metric."""
-
-
-class Errors(Part):
-    """Searches the rows whose truth is known for the groups for which the model errs most."""
-
-    result = ErrorsPart
-    needs = (PredictionsPart,)
-
-    def tasks(self, context: AuditContext) -> Iterable[Task]:
-        """One for each metric."""
-
-        def why() -> str:
-            if context.y is None:
-                return "errors need y, what is true of the rows"
-            return why_no_rates(context)
-
-        for k, metric in enumerate(metrics_of(context.task, not context.why_no_favourable)):
-            yield Task(
-                ErrorsPart(of=metric, metric=metric),
-                partial(compare_errors, context, metric),
-                order=(61, k),
-                share=0.5,
-                why_not=why,
-                refuses=(ValueError,),
-            )
-
-    def summary(self, result: ErrorsPart) -> str:
-        """The largest difference."""
-        return rules_summary(result)
 
 
 def metrics_of(task: str, has_favourable: bool) -> tuple[str, ...]:
@@ -74,3 +65,74 @@ def compare_errors(context: AuditContext, metric: str, deadline: Deadline) -> Er
     )
     blank, rows = ErrorsPart(of=metric), (X, truth, context.predicted)
     return compare_rules(context, blank, auditor, rows, deadline, not_in_model)
+
+
+def errors_display(report: Report) -> GroupScoresDisplay:
+    """The groups of the first metric whose groups were compared, drawn."""
+    parts = report.all_of(ErrorsPart)
+    for part in parts:
+        if part.rules:
+            return display_rows(part)
+    raise ValueError(f"The report has no errors by group to show: {listed_reasons(parts)}")
+
+
+def error_blocks(report: Report, parts: Sequence[ErrorsPart]) -> Iterable[Any]:
+    """What is said of each metric, and its picture."""
+    if not parts:
+        yield TextBlock("It is not known what an error of this model is.")
+    # What holds for all metrics alike stands there once.
+    is_one = len({(part.status, part.reason) for part in parts}) == 1
+    if is_one:
+        yield from why_not(parts[0], "Errors by group")
+    is_told = bool(report.first(GroupsPart).rules)
+    for part in parts:
+        name = metric_named(part.of).capitalize()
+        if not is_one:
+            yield from why_not(part, name)
+        if part.rules:
+            how = "" if is_told else f" {how_compared(part)}"
+            is_told = True
+            yield TextBlock(f"{what_differs(part)}{how}")
+            yield from picture_of_rows(part)
+        elif part.status == "done":
+            yield TextBlock(f"{name}: no rule holds for enough rows.")
+
+
+class Errors(Part):
+    """Searches the rows whose truth is known for the groups for which the model errs most."""
+
+    result = ErrorsPart
+    needs = (PredictionsPart,)
+    displays = {"errors": errors_display}
+
+    def tasks(self, context: AuditContext) -> Iterable[Task]:
+        """One for each metric."""
+
+        def why() -> str:
+            if context.y is None:
+                return "errors need y, what is true of the rows"
+            return why_no_rates(context)
+
+        for k, metric in enumerate(metrics_of(context.task, not context.why_no_favourable)):
+            yield Task(
+                ErrorsPart(of=metric, metric=metric),
+                partial(compare_errors, context, metric),
+                order=(61, k),
+                share=0.5,
+                why_not=why,
+                refuses=(ValueError,),
+            )
+
+    def summary(self, result: ErrorsPart) -> str:
+        """The largest difference."""
+        return rules_summary(result)
+
+    def figures(self, report: Report) -> Mapping[str, KnownFigure]:
+        """The largest difference of each metric."""
+        return figures_of(report.all_of(ErrorsPart))
+
+    def sections(self, report: Report) -> Iterable[Section]:
+        """The groups for which false positives, misses or errors differ most."""
+        parts = report.all_of(ErrorsPart)
+        yield Section(40, "errors", "Where the model errs", tuple(error_blocks(report, parts)))
+        yield tables_section(tables_of_rows(parts))

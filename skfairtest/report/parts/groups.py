@@ -2,136 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-import pandas as pd
-from msgspec import Struct
 from msgspec.structs import replace
 
 from skfairtest._clock import Deadline
 from skfairtest._typing import is_real
-from skfairtest.finding._words import number
 from skfairtest.group import SubgroupAuditor
-from skfairtest.group._rules.attribute import MOST_CATEGORIES
+from skfairtest.group._selection import UNKNOWN
+from skfairtest.inspection import GroupScoresDisplay
 from skfairtest.oracle._favourable import joined_labels
 from skfairtest.report._context import AuditContext
-from skfairtest.report._redact import count_of_people, neither
-from skfairtest.report._types import Figure, PartResult, Words
+from skfairtest.report._figures import KnownFigure
+from skfairtest.report._limit_checks import at_most, checked, first_of, in_its_interval, unchecked
+from skfairtest.report._types import LimitCheck, Report
 from skfairtest.report.parts._part import Part, Task
 from skfairtest.report.parts.predictions import PredictionsPart, why_no_rates
-from skfairtest.space._containers import make_container
-
-
-class ReportedRule(Struct, frozen=True, forbid_unknown_fields=True):
-    """A group of rows, or of perturbed inputs, compared with all others."""
-
-    rule: Words
-    support: Annotated[
-        float | None, count_of_people("Share of the rows of the data that the rule holds for.")
-    ] = None
-    value_inside: Annotated[float | None, count_of_people()] = None
-    value_outside: Annotated[float | None, count_of_people()] = None
-    score: Figure = None
-    low: Figure = None
-    high: Figure = None
-    differs: Annotated[
-        bool, neither("Whether the simultaneous interval excludes no difference.")
-    ] = False
-    n_inside: Annotated[
-        int | None,
-        count_of_people("Rows that count inside; of perturbed_groups, perturbed inputs."),
-    ] = None
-    n_outside: Annotated[
-        int | None,
-        count_of_people("Rows that count outside; of perturbed_groups, perturbed inputs."),
-    ] = None
-
-
-class Largest(Struct, frozen=True, forbid_unknown_fields=True):
-    """The rule with the largest score of all, as measured."""
-
-    rule: Words
-    score: Annotated[float, neither()]
-
-
-class RulesPart(PartResult, frozen=True, kw_only=True):
-    """Groups, each compared with everything else."""
-
-    favourable: Words = ""
-    confidence: Figure = None
-    correction: Words = ""
-    min_support: Figure = None
-    n_rules: Annotated[int, neither()] = 0
-    low: Annotated[float | None, neither("The largest score of all is at least this.")] = None
-    high: Annotated[
-        float | None,
-        neither("The largest score of all is at most this; null where not all of them were kept."),
-    ] = None
-    largest: Annotated[Largest | None, neither("Null where nothing was compared.")] = None
-    rules: Annotated[list[ReportedRule], neither(max_length=20)] = []
-    stop_reason: Words = ""
-
-
-class RulesOfRowsPart(RulesPart, frozen=True, kw_only=True):
-    """Groups of rows of the data, by SubgroupAuditor.
-
-    Intervals are about people like them, and hold for all groups at once.
-    """
-
-    metric: Annotated[
-        str, neither("What is compared, as SubgroupAuditor names it; empty where nothing was.")
-    ] = ""
-    n: Annotated[int, neither("Rows of the data that were compared: all, or a random sample.")] = 0
-    n_rows: Annotated[int, neither("Rows of the data.")] = 0
-    overall: Annotated[float | None, count_of_people("The metric of all rows that count.")] = None
-    max_conditions: Annotated[int | None, neither("Most conditions of a rule.")] = None
-    n_differ: Annotated[
-        int,
-        neither(
-            "Rules that are kept and differ; the list has those that do not repeat each other."
-        ),
-    ] = 0
+from skfairtest.report.parts.rules.compare import compare_rules
+from skfairtest.report.parts.rules.page import (
+    display_rows,
+    picture_of_rows,
+    tables_of_rows,
+    tables_section,
+)
+from skfairtest.report.parts.rules.results import RulesOfRowsPart
+from skfairtest.report.parts.rules.words import (
+    figures_of,
+    how_compared,
+    largest_score,
+    rules_summary,
+    what_differs,
+)
+from skfairtest.report.parts.selection.limit import NOT_TOLD, not_compared
+from skfairtest.report.parts.selection.results import SelectionPart
+from skfairtest.report.render.blocks import Section, TextBlock, level, why_not
 
 
 class GroupsPart(RulesOfRowsPart, frozen=True, kw_only=True, tag="groups"):
     """Groups of rows that sensitive attributes describe, by favourable or by mean predictions."""
-
-
-class SensitiveGroups(Part):
-    """Searches the rows for the groups that differ most from all other rows."""
-
-    result = GroupsPart
-    needs = (PredictionsPart,)
-    option = "groups"
-
-    def tasks(self, context: AuditContext) -> Iterable[Task]:
-        """One task."""
-
-        def why() -> str:
-            if context.options.groups is False:
-                return "groups=False"
-            return why_no_rates(context) or context.why_no_favourable
-
-        yield Task(
-            GroupsPart(),
-            lambda deadline: compare_groups(context, deadline),
-            order=(30,),
-            share=0.5,
-            why_not=why,
-            refuses=(ValueError,),
-        )
-
-    def summary(self, result: GroupsPart) -> str:
-        """The largest difference."""
-        return rules_summary(result)
-
-
-def rules_summary(result: RulesPart) -> str:
-    """The largest difference of a list of rules."""
-    if not result.rules:
-        return "no rule"
-    return f"largest difference {number(result.rules[0].score)} ({result.rules[0].rule})"
 
 
 def metric_of(context: AuditContext) -> str:
@@ -169,82 +78,104 @@ def labels_text(context: AuditContext) -> str:
     return f"at least {words}" if context.task == "regression" else words
 
 
-Result = TypeVar("Result", bound=RulesOfRowsPart)
+def groups_display(report: Report) -> GroupScoresDisplay:
+    """The groups that differ most, drawn."""
+    part = report.first(GroupsPart)
+    if not part.rules:
+        raise ValueError(f"The report has no groups to show: {part.reason}")
+    return display_rows(part)
 
 
-def compare_rules(
-    context: AuditContext,
-    blank: Result,
-    auditor: SubgroupAuditor,
-    rows: tuple[Any, Any, Any],
-    deadline: Deadline,
-    not_in_model: Any = None,
-) -> Result:
-    """Look at every frequent rule over columns of the rows of the data that were predicted.
+def check_groups(report: Report, limit: float, estimates_decide: bool) -> LimitCheck:
+    """Check that no group differs by more than the limit."""
+    name, part, selection = "max_group_score", report.first(GroupsPart), report.first(SelectionPart)
+    if part.largest is None:
+        known, failed = KnownFigure("largest group score"), part.status == "failed"
+        return unchecked(name, limit, known, part.reason, failed=failed)
+    known = largest_score(part)
+    status = at_most(known, limit, estimates_decide)
+    # Intervals tell how little few rows say, estimates do not.
+    compared = [
+        group
+        for group in selection.groups
+        if group.group != UNKNOWN and not (estimates_decide and group.note)
+    ]
+    alone = not_compared(selection.groups, compared)
+    if estimates_decide and report.rows_of_people == "none":
+        alone.append(NOT_TOLD)
+    small = f"groups under {part.min_support:.0%} of the rows were not compared"
+    # The search does not list what it leaves out; of known groups the selection table does.
+    left_out = small_groups(report)
+    if left_out:
+        small += f" ({first_of(left_out)} among them)"
+    side = "above" if known.value > limit else "within"
+    words = "; ".join([in_its_interval(known, limit, status, side), small, *alone])
+    status = "undecided" if alone and status == "within" else status
+    return checked(name, limit, status, known, words, [small, *left_out, *alone])
 
-    `rows` are the table, what is true of them, and what is predicted. Columns outside of the model
-    are those of `not_in_model`. Rules are as long as can be looked at until the deadline. The
-    auditor is kept by the name of the part.
-    """
-    X, truth, predicted = rows
-    sensitive = auditor.sensitive_features
-    if isinstance(sensitive, str):
-        sensitive = list(make_container(X).names)
-    names = describing(X)
-    if not_in_model is not None:
-        names += describing(not_in_model)
-    if not names:
-        raise ValueError("there is no column whose values tell groups of rows apart")
-    auditor.set_params(
-        attributes=names,
-        sensitive_features=sensitive,
-        max_conditions=3,  # longer rules nobody reads
-        max_time=deadline.seconds,
-        n_jobs=context.n_jobs,
-        random_state=context.seed,
+
+def which_are_small(report: Report) -> list[TextBlock]:
+    """Which groups of the selection table are not among those that are compared."""
+    small = small_groups(report)
+    if not small:
+        return []
+    words = (
+        f"Groups of less than {level(report.first(GroupsPart).min_support)} of the rows are not "
+        f"among the groups that are compared with all other rows: {first_of(small)}."
     )
-    auditor.fit(X, truth, y_pred=predicted, sensitive_features=not_in_model)
-    context.auditors[blank.of or blank.part] = auditor
-    all_rules, listed = auditor.rules_, auditor.short_list_
-    # A report lists ten rules.
-    table = listed if len(listed) else all_rules[all_rules["ranked"]].iloc[:10]
-    known = auditor.favourable_ is not None and auditor.favourable_ != "mean"
-    return replace(
-        blank,
-        **what_was_compared(auditor, table),
-        metric=auditor.metric,
-        favourable=joined_labels(auditor.favourable_) if known else "",
-        n=len(context.rows),
-        n_rows=len(context.space.data),
-        overall=auditor.overall_,
-        max_conditions=auditor.n_conditions_,
-        n_differ=int(all_rules["differs"].sum()),
-        early=auditor.stop_reason_ if auditor.stop_kind_ == "max_time" else "",
-    )
+    return [TextBlock(words)]
 
 
-def what_was_compared(auditor: Any, table: pd.DataFrame) -> dict[str, Any]:
-    """What a fitted group auditor has compared, of which these rules are listed."""
-    names, score = list(ReportedRule.__struct_fields__), auditor._largest_score()
-    return {
-        "confidence": auditor.confidence,
-        "correction": auditor.correction,
-        "min_support": auditor.min_support,
-        "n_rules": auditor.n_rules_,
-        **score,
-        "largest": None if score["largest"] is None else Largest(**score["largest"]),
-        "rules": [ReportedRule(*row) for row in table[names].itertuples(index=False)],
-        "stop_reason": auditor.stop_reason_,
-    }
+def small_groups(report: Report) -> list[str]:
+    """The groups of the selection table that have too few rows to be compared with all others."""
+    least = report.first(GroupsPart).min_support or 0.0
+    groups = report.first(SelectionPart).groups
+    return [
+        f"{group.attribute} = {group.group}"
+        for group in groups
+        if group.share is not None and group.share < least
+    ]
 
 
-def describing(X: Any) -> list[Any]:
-    """The columns that can describe a group: names, texts and constants cannot."""
-    container = make_container(X)
-    names = []
-    for place, name in enumerate(container.names):
-        values = container.column_values(X, place)
-        n = pd.Series(values).nunique(dropna=False)
-        if n > 1 and (values.dtype.kind == "f" or n <= MOST_CATEGORIES):
-            names.append(name)
-    return names
+class SensitiveGroups(Part):
+    """Searches the rows for the groups that differ most from all other rows."""
+
+    result = GroupsPart
+    needs = (PredictionsPart,)
+    option = "groups"
+    limits = {"max_group_score": check_groups}
+    displays = {"groups": groups_display}
+
+    def tasks(self, context: AuditContext) -> Iterable[Task]:
+        """One task."""
+
+        def why() -> str:
+            if context.options.groups is False:
+                return "groups=False"
+            return why_no_rates(context) or context.why_no_favourable
+
+        yield Task(
+            GroupsPart(),
+            lambda deadline: compare_groups(context, deadline),
+            order=(30,),
+            share=0.5,
+            why_not=why,
+            refuses=(ValueError,),
+        )
+
+    def summary(self, result: GroupsPart) -> str:
+        """The largest difference."""
+        return rules_summary(result)
+
+    def figures(self, report: Report) -> Mapping[str, KnownFigure]:
+        """The largest difference."""
+        return figures_of(report.all_of(GroupsPart))
+
+    def sections(self, report: Report) -> Iterable[Section]:
+        """The groups whose shares or means differ most from all others'."""
+        for part in report.all_of(GroupsPart):
+            blocks: list[Any] = list(why_not(part, "Differences between groups"))
+            if part.rules:
+                blocks.append(TextBlock(f"{what_differs(part)} {how_compared(part)}"))
+            yield Section(30, "groups", "Groups", (*blocks, *picture_of_rows(part)))
+            yield tables_section([*which_are_small(report), *tables_of_rows([part])])

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import Any
 
 from msgspec.structs import replace
 from sklearn.base import clone
 
 from skfairtest._clock import Deadline
 from skfairtest.group._rules.attribute import MAX_LEVELS
+from skfairtest.inspection import GroupScoresDisplay
 from skfairtest.oracle._favourable import joined_labels
 from skfairtest.report._context import AuditContext
+from skfairtest.report._types import Report, listed_reasons
 from skfairtest.report.parts._part import Part, Task
-from skfairtest.report.parts.groups import RulesPart, rules_summary, what_was_compared
 from skfairtest.report.parts.predictions import PredictionsPart
+from skfairtest.report.parts.rules.compare import what_was_compared
+from skfairtest.report.parts.rules.page import display_rules, picture, rules_table, tables_section
+from skfairtest.report.parts.rules.results import ReportedRule, RulesPart
+from skfairtest.report.parts.rules.words import rules_summary, what_intervals
+from skfairtest.report.render.blocks import Section, TextBlock, count, why_not
+from skfairtest.report.render.words import isolate
 from skfairtest.space._sensitive_features import not_taken
 
 #: What the auditor is called among those of the report.
@@ -27,32 +35,10 @@ class PerturbedGroupsPart(RulesPart, frozen=True, kw_only=True, tag="perturbed g
     Their n_inside and n_outside count perturbed inputs, not rows.
     """
 
-
-class PerturbedGroups(Part):
-    """Runs the TestSGDAuditor that was given: a question of its own, answered where it is asked."""
-
-    result = PerturbedGroupsPart
-    needs = (PredictionsPart,)
-    option = "groups"
-
-    def tasks(self, context: AuditContext) -> Iterable[Task]:
-        """One task, where a group auditor was given."""
-        if isinstance(context.options.groups, (bool, str)):
-            return
-        outside = "" if context.taken else not_taken(context.twins[-1].names)
-        yield Task(
-            PerturbedGroupsPart(),
-            partial(compare_perturbed, context),
-            order=(60,),
-            share=2.0,
-            why_not=partial(str, outside),
-            rescue=partial(describe_perturbed, context),
-            refuses=(ValueError,),
-        )
-
-    def summary(self, result: PerturbedGroupsPart) -> str:
-        """The largest difference."""
-        return rules_summary(result)
+    @property
+    def metric(self) -> str:
+        """What is compared."""
+        return "mean_prediction" if self.favourable == "mean" else "selection_rate"
 
 
 def compare_perturbed(context: AuditContext, deadline: Deadline) -> PerturbedGroupsPart:
@@ -94,3 +80,72 @@ def describe_perturbed(context: AuditContext) -> PerturbedGroupsPart:
         favourable=joined_labels(auditor.favourable_),
         queries=auditor.n_queries_,
     )
+
+
+def perturbed_display(report: Report) -> GroupScoresDisplay:
+    """The groups of perturbed inputs, drawn."""
+    parts = report.all_of(PerturbedGroupsPart)
+    if not any(part.rules for part in parts):
+        why = listed_reasons(parts) or "give audit(groups=TestSGDAuditor())"
+        raise ValueError(f"The report has no groups of perturbed inputs to show: {why}")
+    return _display(parts[0], parts[0].rules)
+
+
+def _display(part: PerturbedGroupsPart, rules: Sequence[ReportedRule]) -> GroupScoresDisplay:
+    is_mean = part.metric == "mean_prediction"
+    words = "mean prediction" if is_mean else f"share predicted {part.favourable}"
+    return display_rules(part, rules, words, "perturbed inputs")
+
+
+def perturbed_blocks(part: PerturbedGroupsPart) -> Iterable[Any]:
+    """What was compared, and a picture of it."""
+    yield from why_not(part, "Groups of perturbed inputs")
+    if not part.rules:
+        return
+    is_mean = part.metric == "mean_prediction"
+    what = "mean prediction" if is_mean else f"share of {isolate(part.favourable)}"
+    yield TextBlock(
+        "This compares predictions near the rows, not for the rows themselves: as in TestSGD, each "
+        "input is a row with one attribute moved, and need not resemble real people. Each of "
+        f"{count(part.n_rules)} rules is compared with all other inputs by its {what}. "
+        f"{what_intervals(part)} They hold for such inputs and say nothing about numbers of people."
+    )
+    rules = part.rules[:10]
+    caption = f"Difference of the {what} of perturbed inputs, within the group and outside"
+    yield from picture(rules, part.metric, caption, partial(_display, part, rules))
+
+
+class PerturbedGroups(Part):
+    """Runs the TestSGDAuditor that was given: a question of its own, answered where it is asked."""
+
+    result = PerturbedGroupsPart
+    needs = (PredictionsPart,)
+    option = "groups"
+    displays = {"perturbed_groups": perturbed_display}
+
+    def tasks(self, context: AuditContext) -> Iterable[Task]:
+        """One task, where a group auditor was given."""
+        if isinstance(context.options.groups, (bool, str)):
+            return
+        outside = "" if context.taken else not_taken(context.twins[-1].names)
+        yield Task(
+            PerturbedGroupsPart(),
+            partial(compare_perturbed, context),
+            order=(60,),
+            share=2.0,
+            why_not=partial(str, outside),
+            rescue=partial(describe_perturbed, context),
+            refuses=(ValueError,),
+        )
+
+    def summary(self, result: PerturbedGroupsPart) -> str:
+        """The largest difference."""
+        return rules_summary(result)
+
+    def sections(self, report: Report) -> Iterable[Section]:
+        """What was compared, with a picture of it and a table."""
+        for part in report.all_of(PerturbedGroupsPart):
+            title = "Groups of perturbed inputs (TestSGD)"
+            yield Section(50, "perturbed", title, tuple(perturbed_blocks(part)))
+            caption = "Groups of perturbed inputs"
+            yield tables_section(rules_table(caption, part.rules, part.metric, "inputs"))

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skfairtest.finding._pair import Pair
-from skfairtest.finding._words import ABSENT, number
+from skfairtest.finding._words import ABSENT, number, percent
+from skfairtest.inspection._style import is_share
 from skfairtest.report._types import PartResult
 
 
@@ -236,6 +237,11 @@ def fixed(value: Any) -> str:
     if value is None:
         return ABSENT
     return number(value, 2) if 0 < abs(value) < 0.005 else f"{value:.2f}"
+
+
+def of_metric(metric: str) -> Callable[[Any], str]:
+    """How a figure of this metric is written: shares in percent."""
+    return percent if is_share(metric) else figure
 
 
 def seconds(value: Any) -> str:

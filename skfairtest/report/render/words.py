@@ -33,6 +33,11 @@ def quoted(label: Any) -> str:
     return f"'{isolate(label)}'"
 
 
+def metric_named(metric: str) -> str:
+    """A metric, such as false_positive_rate, in words."""
+    return metric.replace("_", " ")
+
+
 def in_sample(n: int, n_rows: int) -> str:
     """Of how many people rates are; empty where it is all of them."""
     return "" if n == n_rows else f", in a random sample of {n:,} of {n_rows:,} people"

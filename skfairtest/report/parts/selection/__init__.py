@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
+from skfairtest.finding._words import listed
 from skfairtest.report._context import AuditContext
-from skfairtest.report.parts._part import Part, Task
+from skfairtest.report._figures import KnownFigure
+from skfairtest.report._types import Report
+from skfairtest.report.parts._part import Part, Sentence, Step, Task
+from skfairtest.report.parts.moved.results import first_maps
 from skfairtest.report.parts.predictions import PredictionsPart, why_no_rates
+from skfairtest.report.parts.selection.answers import groups_at_once
+from skfairtest.report.parts.selection.limit import check_ratio
+from skfairtest.report.parts.selection.page import rates_blocks, rates_tables, selection_display
 from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.report.parts.selection.select import select
+from skfairtest.report.parts.selection.words import (
+    group_of_few_rows,
+    rates,
+    rates_to_tell,
+    rest_on,
+    smallest_ratio,
+    what_groups_get,
+)
+from skfairtest.report.parts.twins.results import not_in_model
+from skfairtest.report.render.blocks import Section, count
+from skfairtest.report.render.words import group_named, isolate
 
 
 class Selection(Part):
@@ -17,6 +36,8 @@ class Selection(Part):
 
     result = SelectionPart
     needs = (PredictionsPart,)
+    limits = {"min_impact_ratio": check_ratio}
+    displays = {"selection": selection_display}
 
     def tasks(self, context: AuditContext) -> Iterable[Task]:
         """One task."""
@@ -32,3 +53,56 @@ class Selection(Part):
     def summary(self, result: SelectionPart) -> str:
         """How many groups there are."""
         return f"{len(result.groups)} groups"
+
+    def figures(self, report: Report) -> Mapping[str, KnownFigure]:
+        """The smallest impact ratio."""
+        part = report.first(SelectionPart)
+        ratios = part.with_ratio
+        return {"smallest impact ratio": smallest_ratio(part, ratios)} if ratios else {}
+
+    def sentences(self, report: Report) -> Iterable[Sentence]:
+        """What groups get, where twins show nothing of it, and all rates."""
+        part, names = report.first(SelectionPart), rates_to_tell(report)
+        if names:
+            yield Sentence("headline", what_groups_get(part, names))
+            if part.groups:  # the ratio follows, with its interval for all groups
+                yield Sentence("found", what_groups_get(part, names, with_ratio=False))
+        yield Sentence("rates", rates(report))
+        if part.groups:
+            yield Sentence("sure", rest_on(part))
+
+    def answers(self, report: Report) -> Mapping[str, Sequence[Any]]:
+        """The groups of each attribute at once."""
+        blocks = groups_at_once(report)
+        return {"whom": blocks} if blocks else {}
+
+    def steps(self, report: Report) -> Iterable[Step]:
+        """Look for proxies of what twins do not show, and for more rows of small groups."""
+        names = rates_to_tell(report)
+        if names and (names == not_in_model(report) or _groups_differ(report)):
+            them = listed(list(map(isolate, names)), "or")
+            yield Step(
+                30,
+                f"Look for columns that stand in for {them} (proxies): changing {them} alone "
+                "cannot show these.",
+                "Sensitive columns outside the model",
+                "how_to/sensitive_columns",
+            )
+        few = group_of_few_rows(report)
+        if few is not None:
+            name = group_named(few.group, few.attribute)
+            words = f"Collect more rows of {name}: its figures rest on {count(few.n)}."
+            yield Step(40, words, "Groups", "how_to/groups")
+
+    def sections(self, report: Report) -> Iterable[Section]:
+        """The rates with a picture, and tables of them."""
+        for part in report.all_of(SelectionPart):
+            yield Section(30, "groups", "Groups", tuple(rates_blocks(part)))
+            yield Section(150, "tables", "Groups in figures", tuple(rates_tables(part)))
+
+
+def _groups_differ(report: Report) -> bool:
+    """Whether rates, or decisions of moved twins, differ by more than chance."""
+    high = report.first(SelectionPart).high
+    flips = [flow for part in first_maps(report) for flow in part.flips]
+    return (high is not None and high < 1) or any((flow.beyond_low or 0) > 0 for flow in flips)

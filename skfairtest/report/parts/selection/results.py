@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import pandas as pd
 from msgspec import Struct
 
 from skfairtest.report._redact import count_of_people, neither
-from skfairtest.report._types import Figure, PartResult, Words
+from skfairtest.report._types import Figure, PartResult, Report, Words
 
 
 class Estimate(Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,9 +66,24 @@ class SelectionPart(PartResult, frozen=True, kw_only=True, tag="selection"):
         """Whether the rates are shares, which have ratios."""
         return self.metric not in ("", "mean_prediction")
 
-    def frame(self) -> pd.DataFrame:
-        """The table as `selection_table` returns it."""
-        return pd.DataFrame([self._row(group) for group in self.groups])
+    @property
+    def with_ratio(self) -> list[GroupRates]:
+        """The groups that have an impact ratio."""
+        return [group for group in self.groups if group.ratio.value is not None]
+
+    @property
+    def without_people(self) -> bool:
+        """Whether rates and numbers of people were left out of the file that it is from."""
+        return any(group.n is None for group in self.groups)
+
+    def alone(self, report: Report) -> list[GroupRates]:
+        """The groups of one attribute each."""
+        return [group for group in self.groups if group.attribute in report.sensitive_features]
+
+    def frame(self, groups: Sequence[GroupRates] | None = None) -> pd.DataFrame:
+        """The table of all groups, or of these, as `selection_table` returns it."""
+        chosen = self.groups if groups is None else groups
+        return pd.DataFrame([self._row(group) for group in chosen])
 
     def _row(self, group: GroupRates) -> dict[str, Any]:
         row = {

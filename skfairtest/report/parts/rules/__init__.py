@@ -1,0 +1,1 @@
+"""Groups that rules describe, each compared with everything else: what several parts share."""

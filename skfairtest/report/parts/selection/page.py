@@ -1,0 +1,146 @@
+"""The rates of groups on the page: a picture, and tables with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from skfairtest.finding._words import percent
+from skfairtest.inspection import SelectionDisplay
+from skfairtest.report._types import Report
+from skfairtest.report.parts.selection.results import Estimate, GroupRates, SelectionPart
+from skfairtest.report.parts.selection.words import named
+from skfairtest.report.render.blocks import (
+    FigureBlock,
+    TableBlock,
+    TextBlock,
+    count,
+    fixed,
+    level,
+    of_metric,
+    table,
+    why_not,
+    with_interval,
+)
+from skfairtest.report.render.words import isolate, metric_named
+
+
+def selection_display(report: Report) -> SelectionDisplay:
+    """The rates of groups, drawn; their ratios where rates were left out."""
+    part = report.first(SelectionPart)
+    if not part.groups or (part.without_people and not part.has_ratios):
+        why = part.reason or "rates were left out (rows='none')"
+        raise ValueError(f"The report has no selection table to show: {why}")
+    return _display(part, part.groups)
+
+
+def _display(part: SelectionPart, groups: Sequence[GroupRates]) -> SelectionDisplay:
+    drawn = part.frame(groups)
+    if part.without_people:
+        drawn = drawn.drop(columns=[f"{part.metric}{end}" for end in ("", "_low", "_high")])
+    drawn.attrs["confidence"] = part.confidence
+    return SelectionDisplay(drawn)
+
+
+def rates_blocks(part: SelectionPart) -> Iterable[Any]:
+    """What the rates are, and a picture of them."""
+    yield from why_not(part, "Rates by group")
+    groups = largest_groups(part)
+    if not groups:
+        return
+    yield TextBlock(what_it_is(part))
+    known = [group for group in groups if group.rate.value is not None]
+    if not known:
+        return
+    words = of_metric(part.metric)
+    alt = "; ".join(f"{isolate(group.group)}: {_told(group.rate, words)}" for group in groups[:10])
+    # A picture shows fifteen of these groups.
+    drawn = [group for group in groups[:15] if group in known]
+    caption = f"{metric_named(part.metric).capitalize()} by group"
+    if len(drawn) < len(groups):
+        caption += f", the first {len(drawn)} of the table"
+    height = 1.2 + 0.3 * len(drawn)
+    yield FigureBlock(partial(_display, part, drawn), caption, alt, height)
+
+
+def largest_groups(part: SelectionPart) -> list[GroupRates]:
+    """The groups of the page: the JSON has all."""
+    most = 200
+    if len(part.groups) <= most:
+        return part.groups
+    # By size and not by rate: the extremes of many small groups are chance.
+    places = range(len(part.groups))
+    largest = sorted(places, key=lambda place: -(part.groups[place].n or 0))
+    return [part.groups[place] for place in sorted(largest[:most])]
+
+
+def what_it_is(part: SelectionPart) -> str:
+    """What the rates are."""
+    at = f" Intervals are at {level(part.confidence)}." if part.confidence else ""
+    if part.without_people:
+        at += " Rates and numbers of people were left out of this file: rows='none'."
+    if not part.has_ratios:
+        return f"Each group of the sensitive attributes and of their intersections.{at}"
+    small = ""
+    if part.min_share:
+        small = f"; groups of less than {percent(part.min_share)} of the rows have none"
+    favourable = f" of {isolate(part.favourable)}" if part.favourable else ""
+    return (
+        f"The rate is the share of predictions{favourable} in a group; the impact ratio is this "
+        f"rate divided by the highest rate of the same attribute{small}.{at}"
+    )
+
+
+def rates_tables(part: SelectionPart) -> Iterable[Any]:
+    """All figures of the groups, in tables that are no wider than a page."""
+    groups = largest_groups(part)
+    if not groups:
+        yield TextBlock("No rates of groups were compared.")
+        return
+    columns: dict[str, Callable[[GroupRates], str]] = {}
+    if not part.without_people:
+        rate = of_metric(part.metric)
+        columns["people"] = lambda group: count(group.n)
+        columns[metric_named(part.metric)] = lambda group: _told(group.rate, rate)
+    if part.has_ratios:
+        columns["impact ratio"] = lambda group: _told(group.ratio, fixed)
+    if columns:
+        yield TextBlock(
+            "The figures of a group of few rows are mostly chance, which its wide intervals tell: "
+            "compare intervals, not figures, where groups are small."
+        )
+    # A column of notes that are all empty says nothing.
+    if any(group.note for group in groups):
+        columns["note"] = lambda group: group.note
+    yield from _table(part, "Rates by group, with intervals", groups, columns)
+    errors = {metric_named(name): partial(_error, name) for name in groups[0].errors}
+    yield from _table(part, "Errors by group, with intervals", groups, errors)
+
+
+def _error(name: str, group: GroupRates) -> str:
+    return _told(group.errors[name], of_metric(name))
+
+
+def _table(
+    part: SelectionPart,
+    caption: str,
+    groups: Sequence[GroupRates],
+    columns: Mapping[str, Callable[[GroupRates], str]],
+) -> Iterable[TableBlock]:
+    if not columns:
+        return
+    several = len({group.attribute for group in groups}) > 1
+    rows = [
+        [named(group) if several else group.group, *(words(group) for words in columns.values())]
+        for group in groups
+    ]
+    if len(groups) < len(part.groups):
+        caption += f"; the {len(groups)} groups with the most rows, of {count(len(part.groups))}"
+    head = ["group", *columns]
+    yield table(caption, head, rows, words=[head.index("note")] if "note" in columns else [])
+
+
+def _told(estimate: Estimate, words: Callable[[Any], str]) -> str:
+    text = with_interval(estimate.value, estimate.low, estimate.high, words)
+    return text if estimate.n is None else f"{text} of {count(estimate.n)}"
