@@ -81,8 +81,8 @@ def test_how_sure_people_are_known(report):
         (
             {"shown_by": "the search"},
             100,
-            "the largest difference was found by a search of 100 queries, which rules out no larger "
-            "one",
+            "the largest difference was found by a search of 100 queries, which rules out no "
+            "larger one",
         ),
         (
             {"shown_by": "row 3 of the data", "upper": 0.9},
