@@ -191,7 +191,7 @@ def audit(
     # The report says which label was taken, and how that came.
     given = {
         "y": y, "auditor": auditor, "threshold": threshold, "certify": certify, "groups": groups,
-        "moved": moved, "favourable": favourable, "max_time": max_time,
+        "moved": moved, "favourable": favourable, "limits": limits, "max_time": max_time,
     }  # fmt: skip
     check_max_time("max_time", max_time)
     deadline = Deadline(max_time)
