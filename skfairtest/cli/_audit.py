@@ -8,12 +8,11 @@ from dataclasses import fields
 from importlib.util import find_spec
 from typing import Any
 
-from skfairtest.cli._config import options_of
+from skfairtest.cli._config import read_options
 from skfairtest.cli._data_file import DataTable
 from skfairtest.cli._errors import CommandError, ExitCode
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_output
 from skfairtest.cli._inputs import (
-    DEFAULTS,
     CommandInputs,
     command_errors,
     make_auditor,
@@ -23,7 +22,7 @@ from skfairtest.cli._inputs import (
 )
 from skfairtest.cli._junit import junit
 from skfairtest.cli._markdown import markdown
-from skfairtest.cli._parser import Parser, add_model_options, add_search_options, fill_in, number
+from skfairtest.cli._parser import Parser, add_audit_options, number
 from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.report._limits import Limits, LimitsOutcome, check_limits, parts_for
 from skfairtest.report._render.text import render_text
@@ -74,7 +73,6 @@ Example: skfairtest audit model.skops test.csv --sensitive sex,race \\
 """
 WHERE = "the page that --html writes"
 LIMITS = [field.name for field in fields(Limits)]
-OWN_DEFAULTS = {"estimates_decide": False, "rows": KEPT[0]}
 #: In the order in which they are written: the quickest first.
 OUTPUTS = ("json", "junit", "markdown", "html")
 SHOW_MAPS = ("json", "markdown", "html")
@@ -85,8 +83,7 @@ def make_parser() -> Parser:
     parser = Parser("audit", HELP)
     parser.add_argument("model", nargs="?", metavar="MODEL")
     parser.add_argument("data", nargs="?", metavar="DATA")
-    add_model_options(parser)
-    add_search_options(parser)
+    add_audit_options(parser)
     for name in LIMITS:
         option = "--" + name.replace("_", "-")
         if name == "estimates_decide":
@@ -94,9 +91,8 @@ def make_parser() -> Parser:
         else:
             parser.add_argument(option, type=number)
     for name in OUTPUTS:
-        parser.add_argument(f"--{name}", metavar="F")
-    parser.add_argument("--rows", choices=KEPT)
-    parser.add_argument("--quiet", action="store_true")
+        parser.add_argument(f"--{name}", metavar="FILE")
+    parser.add_argument("--rows", choices=KEPT, default=KEPT[0])
     parser.add_argument("--config", metavar="FILE")
     return parser
 
@@ -104,10 +100,7 @@ def make_parser() -> Parser:
 def run(words: Sequence[str]) -> int:
     """Run the command and return its exit code."""
     parser = make_parser()
-    options = parser.parse_args(words)
-    of_file = options_of(options.config, parser.options) if "config" in options else {}
-    absent = dict.fromkeys(["model", "data", *LIMITS, *OUTPUTS])
-    options = fill_in(options, of_file, DEFAULTS, {**absent, **OWN_DEFAULTS})
+    options = read_options(parser, words)
     for name in ("model", "data"):
         if not getattr(options, name):
             parser.error(f"expected MODEL and DATA; {name.upper()} is missing")

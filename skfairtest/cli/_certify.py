@@ -10,16 +10,8 @@ from typing import Any
 from skfairtest.cli._audit import check_possible, read_limits
 from skfairtest.cli._errors import CommandError, ExitCode
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_output
-from skfairtest.cli._inputs import DEFAULTS, CommandInputs, command_errors, read_inputs
-from skfairtest.cli._parser import (
-    Parser,
-    add_model_options,
-    at_least_one,
-    fill_in,
-    number,
-    seconds,
-    whole,
-)
+from skfairtest.cli._inputs import CommandInputs, command_errors, read_inputs
+from skfairtest.cli._parser import Parser, add_options, number
 from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.finding._words import listed as all_of
@@ -57,14 +49,11 @@ def run(words: Sequence[str]) -> int:
     parser = Parser("certify", HELP)
     parser.add_argument("model", metavar="MODEL")
     parser.add_argument("data", metavar="DATA")
-    add_model_options(parser)
+    add_options(parser)
     parser.add_argument("--max-degree", type=number)
-    parser.add_argument("--max-time", type=seconds)
-    parser.add_argument("--max-queries", type=at_least_one)
-    parser.add_argument("--seed", type=whole)
     parser.add_argument("--json")
-    parser.add_argument("--quiet", action="store_true")
-    options = fill_in(parser.parse_args(words), DEFAULTS, dict.fromkeys(["max_degree", "json"]))
+    parser.set_defaults(sensitive_file=None)
+    options = parser.parse_args(words)
     limits = read_limits({"max_degree": options.max_degree})
     check_outputs({"--json": options.json}, [options.model, options.data, options.space])
     with models_prints_aside(), command_errors():

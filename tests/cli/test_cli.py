@@ -396,26 +396,25 @@ def test_options_of_a_file_and_the_command_line_first(run, here, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text, words",
+    "text, told",
     [
-        ("max-degre = 1", ["unknown key 'max-degre'", "'max-degree'"]),
-        ('sensitiv = "sex"', ["'sensitive'"]),
-        ('max-degree = "high"', ["expected a number"]),
-        ("max-degree = true", ["must be a number or a text"]),
-        ('quiet = "yes"', ["must be true or false"]),
-        ("sensitive = [1]", ["a list of texts"]),
-        ("target = 1", ["must be a text"]),
-        ("unsafe-pickle = true", ["cannot be set"]),
-        ("config = 'x'", ["cannot be set"]),
-        ("max-degree = ", ["is not TOML"]),
+        ("max-degre = 1", "Did you mean '--max-degree'"),
+        ('sensitiv = "sex"', "Did you mean '--sensitive'"),
+        ('max-degree = "high"', "argument --max-degree: expected a number; got 'high'"),
+        ("max-degree = true", "argument --max-degree: expected one argument"),
+        ('quiet = "yes"', "argument --quiet: ignored explicit argument"),
+        ("sensitive = [[1]]", "is no option"),
+        ("model = 1", "model must be a text"),
+        ('rows = "all"', "argument --rows: invalid choice"),
+        ("unsafe-pickle = true", "cannot be set"),
+        ("config = 'x'", "cannot be set"),
+        ("max-degree = ", "is not TOML"),
     ],
 )
-def test_files_of_options_that_mean_nothing(run, text, words):
+def test_files_of_options_that_mean_nothing(run, text, told):
     Path("p.toml").write_text(f"[tool.skfairtest.audit]\n{text}\n", encoding="utf-8")
     code, _, err = run("audit", "model.skops", "data.csv", *WHO, "--config", "p.toml")
-    assert code == 2
-    for word in words:
-        assert word in err
+    assert code == 2 and told in err and "'p.toml'" in err
 
 
 def test_a_file_without_the_table(run):
