@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from typing import Any
 
 from skfairtest.cli._config import read_options
-from skfairtest.cli._data_file import DataTable
 from skfairtest.cli._errors import CommandError, ExitCode
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_output
 from skfairtest.cli._inputs import (
@@ -28,7 +27,6 @@ from skfairtest.report._limits import Limits, LimitsOutcome, check_limits, parts
 from skfairtest.report._render.text import render_text
 from skfairtest.report._report import AuditReport
 from skfairtest.report._without_rows import KEPT
-from skfairtest.space._protected_names import protected_names
 
 HELP = """
 usage: skfairtest audit MODEL DATA --sensitive COLUMNS [options]
@@ -140,13 +138,14 @@ def run_audit(
     from skfairtest.report._audit import audit
     from skfairtest.transports import QuantileTransport
 
+    table, has_more = inputs.table, inputs.table.not_in_model is not None
     # Limits and the terminal have the first map; only files show others, too.
     moved = any(getattr(options, name, None) for name in SHOW_MAPS) or QuantileTransport()
     return audit(
         inputs.model,
-        inputs.table.X,
-        inputs.table.y,
-        sensitive_features=sensitive_features(inputs.table),
+        table.X,
+        table.y,
+        sensitive_features=[*table.sensitive, table.not_in_model] if has_more else table.sensitive,
         auditor=make_auditor(options, inputs, options.auditor),
         favourable=read_favourable(options, inputs),
         max_time=options.max_time,
@@ -154,16 +153,6 @@ def run_audit(
         progress=False if options.quiet else "auto",
         **(needed or {"moved": moved}),
     )
-
-
-def sensitive_features(table: DataTable) -> Any:
-    """Return the names of sensitive columns in the model's table, and columns outside of it."""
-    if table.not_in_model is None:
-        return table.sensitive
-    names = table.sensitive
-    if isinstance(names, str):
-        names = protected_names(table.X.columns)
-    return [*names, table.not_in_model]
 
 
 def print_outcome(report: AuditReport, outcome: LimitsOutcome, *, quiet: bool, aside: bool) -> None:
@@ -214,16 +203,12 @@ def check_possible(limits: Limits, inputs: CommandInputs, threshold: float | Non
         For a limit that could never be decided, or never be exceeded.
     """
     is_number = predicts_numbers(inputs)
-    if is_number and limits.max_on_data_rate is not None and threshold is None:
-        raise CommandError(
-            "--max-on-data-rate needs --threshold with a model that predicts numbers: the "
-            "difference above which a row counts. Add --threshold."
-        )
-    if is_number and limits.max_moved_rate is not None and threshold is None:
-        raise CommandError(
-            "--max-moved-rate needs --threshold with a model that predicts numbers: the "
-            "difference above which a decision counts as another one. Add --threshold."
-        )
+    for name, counted in (("on_data", "a row counts"), ("moved", "a decision counts as another")):
+        if is_number and getattr(limits, f"max_{name}_rate") is not None and threshold is None:
+            raise CommandError(
+                f"--max-{name.replace('_', '-')}-rate needs --threshold with a model that predicts "
+                f"numbers: the difference above which {counted}. Add --threshold."
+            )
     if is_number and limits.min_impact_ratio is not None:
         raise CommandError(
             "--min-impact-ratio is about shares of favourable labels; the model predicts "
@@ -231,17 +216,13 @@ def check_possible(limits: Limits, inputs: CommandInputs, threshold: float | Non
         )
     if is_number or not callable(getattr(inputs.model, "predict_proba", None)):
         return
-    score = limits.max_group_score
-    if score is not None and score >= 1:
-        raise CommandError(
-            f"--max-group-score {score:g} can never be exceeded: shares of favourable labels "
-            "differ by 1 at most. Give a limit below 1, such as 0.1."
-        )
-    if limits.max_degree is not None and limits.max_degree >= 1:
-        raise CommandError(
-            f"--max-degree {limits.max_degree:g} can never be exceeded: the model gives "
-            "probabilities, which differ by 1 at most. Give a limit below 1, such as 0.1."
-        )
+    for name, what in (("group_score", "shares of favourable labels"), ("degree", "probabilities")):
+        limit = getattr(limits, f"max_{name}")
+        if limit is not None and limit >= 1:
+            raise CommandError(
+                f"--max-{name.replace('_', '-')} {limit:g} can never be exceeded: {what} differ by "
+                "1 at most. Give a limit below 1, such as 0.1."
+            )
 
 
 def check_html(where: str | None) -> None:

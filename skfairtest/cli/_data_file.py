@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 import shlex
 import sys
@@ -20,7 +21,6 @@ from skfairtest.cli._terminal import note
 from skfairtest.cli._training import (
     declared_categories,
     trained_columns,
-    trained_count,
     trained_values,
 )
 from skfairtest.oracle._favourable import known_classes
@@ -32,6 +32,12 @@ STANDARD_INPUT = "-"
 LOOKS_MISSING = {"na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "nat"}
 #: Numbers whose digits are the value: 01 is a code, and not 1.
 NUMBER = re.compile(r"[+-]?(0|[1-9]\d*|(0|[1-9]\d*)?\.\d+|(0|[1-9]\d*)\.)([eE][+-]?\d+)?|[+-]?inf")
+#: Numbers of CSV are read to the last digit; later releases of pandas do it by themselves.
+EXACT: dict[str, Any] = (
+    {}
+    if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
+    else {"float_precision": "round_trip"}
+)
 
 
 class DataTable(NamedTuple):
@@ -79,7 +85,7 @@ def read_table(
     is_auto = asked == ["auto"] and "auto" not in names
     outside = protected_names(not_taken) if is_auto else [n for n in asked if n in not_taken]
     away = [name for name in others.columns if name in asked] or list(others.columns)
-    not_in_model = frame[outside].join(others[away])
+    not_in_model = pd.concat([frame[outside], others[away]], axis=1)
     X = frame.drop(columns=[*left_out, *targets, *outside])
     X = _columns_of_the_model(X, model, target)
     if not len(X):
@@ -90,7 +96,7 @@ def read_table(
     inside: Any = [name for name in asked if name not in not_in_model]
     if is_auto:
         # Without any, the audit says that it has found none.
-        inside = "auto" if protected_names(X.columns) or not len(not_in_model.columns) else []
+        inside = protected_names(X.columns) if len(not_in_model.columns) else "auto"
     elif inside or not len(not_in_model.columns):
         _check_sensitive(inside, list(X.columns), list(others.columns), target)
     if target is not None and (n_missing := int(frame[target].isna().sum())):
@@ -102,10 +108,8 @@ def read_table(
     _check_values(X, model)
     rows = _predictable(X, model)
     if not isinstance(rows, pd.DataFrame):
-        inside = [
-            list(X.columns).index(name)
-            for name in (protected_names(X.columns) if is_auto else inside)
-        ]
+        inside = protected_names(X.columns) if inside == "auto" else inside
+        inside = [list(X.columns).index(name) for name in inside]
     return DataTable(
         rows,
         None if target is None else frame[target],
@@ -135,9 +139,10 @@ def _read(where: str, model: Any, target: str | None = None) -> pd.DataFrame:
     labels = known_classes(model)
     if target is not None and labels is not None:
         known[target] = labels.tolist()
-    path = Path(where)
+    path, name = Path(where), repr(where)
+    source: Any = path
     if where == STANDARD_INPUT:
-        frame = _read_csv(sys.stdin.buffer, "standard input")
+        name, source = "standard input", io.BytesIO(sys.stdin.buffer.read())
     elif not path.exists() or path.is_dir():
         others = path.parent.iterdir() if path.parent.is_dir() else []
         what = "is a folder" if path.is_dir() else "does not exist"
@@ -148,21 +153,25 @@ def _read(where: str, model: Any, target: str | None = None) -> pd.DataFrame:
         )
     elif _is_parquet(path):
         return _as_trained(_read_parquet(path), known)
-    else:
-        frame = _read_csv(path, repr(where))
-    takes = [] if model is None else trained_columns(model) or list(frame.columns)
-    codes = {*declared_categories(model), *frame.columns.difference([*takes, target])} - {*known}
+    elif not path.is_file():  # a pipe, which can be read once only
+        source = io.BytesIO(path.read_bytes())
+    names = _read_csv(source, name, nrows=0).columns
+    if isinstance(source, io.BytesIO):
+        source.seek(0)
+    takes = [] if model is None else trained_columns(model) or list(names)
+    codes = {*declared_categories(model), *names.difference([*takes, target])} - {*known}
     text = {name for name, values in known.items() if not values or _kind(values) == "text"}
-    for name in frame.columns.difference(list(text)):
-        frame[name] = _of_words(frame[name], are_codes=name in codes)
+    types = dict.fromkeys(text | codes, str)
+    frame = _read_csv(source, name, dtype=types, low_memory=False, **EXACT)
+    for code in names.intersection(list(codes)):
+        frame[code] = _of_words(frame[code])
     _note_missing_words(frame, known, codes)
     return _as_trained(frame, known)
 
 
-def _read_csv(source: Any, name: str) -> pd.DataFrame:
-    """Read all cells as text."""
+def _read_csv(source: Any, name: str, **settings: Any) -> pd.DataFrame:
     try:
-        frame = pd.read_csv(source, dtype=str, keep_default_na=False, na_values=[""])
+        frame = pd.read_csv(source, keep_default_na=False, na_values=[""], **settings)
     except pd.errors.EmptyDataError as error:
         raise CommandError(
             f"The data in {name} are empty. Expected CSV with the names of the columns in its "
@@ -182,27 +191,20 @@ def _read_csv(source: Any, name: str) -> pd.DataFrame:
     return frame
 
 
-def _of_words(words: pd.Series, *, are_codes: bool) -> pd.Series:
-    """Return numbers or truth values if all words are such.
-
-    Where they may be codes, each of them must be the only way to write its value.
-    """
+def _of_words(words: pd.Series) -> pd.Series:
+    """Return numbers or truth values if all words are such, and no two words become one value."""
     distinct = words.dropna().unique().tolist()
-    if distinct and {word if are_codes else word.title() for word in distinct} <= {"True", "False"}:
-        return words.map({word: word.title() == "True" for word in distinct})
-    numbers: dict[str, float] = {
-        word: number for word in distinct if (number := _as_number(word)) is not None
-    }
+    if distinct and {*distinct} <= {"True", "False"}:
+        return words.map({"True": True, "False": False})
+    if not distinct or not all(map(NUMBER.fullmatch, distinct)):
+        return words
+    numbers = set(map(float, distinct))
     if len(numbers) < len(distinct):
         return words
-    if are_codes and (
-        len({*numbers.values()}) < max(len(numbers), 1) or not all(map(NUMBER.fullmatch, distinct))
-    ):
-        return words
     is_whole = words.notna().all() and all(word.lstrip("+-").isdigit() for word in distinct)
-    if is_whole and distinct and max(map(abs, numbers.values())) < 2.0**63:
-        return words.map({word: int(word) for word in distinct}).astype("int64")
-    return words.map(numbers).astype("float64")
+    # All smaller whole numbers are floats as well.
+    is_small = max(map(abs, numbers)) < 2.0**53
+    return words.astype("int64" if is_whole and is_small else "float64")
 
 
 def _note_missing_words(frame: pd.DataFrame, known: dict[str, list[Any]], codes: set[str]) -> None:
@@ -250,12 +252,10 @@ def _as_trained(frame: pd.DataFrame, known: dict[str, list[Any]]) -> pd.DataFram
 
 
 def _is_parquet(path: Path) -> bool:
-    if path.suffix.lower() in (".parquet", ".pq"):
-        return True
-    if not path.is_file():  # a pipe, of which nothing must be read beforehand
-        return False
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
+    if path.suffix.lower() not in (".parquet", ".pq") and path.is_file():  # and no pipe
+        with path.open("rb") as file:
+            return file.read(4) == b"PAR1"
+    return path.suffix.lower() in (".parquet", ".pq")
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -278,9 +278,10 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 def _columns_of_the_model(X: pd.DataFrame, model: Any, target: str | None) -> pd.DataFrame:
     """Return the columns that the model expects, in its order."""
-    names, expected, count = list(X.columns), trained_columns(model), trained_count(model)
+    names, expected = list(X.columns), trained_columns(model)
     if expected is None:
-        if count is not None and count != len(names):
+        count = getattr(model, "n_features_in_", len(names))
+        if count != len(names):
             leave = " If the target is among them, name it: --target." if target is None else ""
             raise CommandError(
                 f"The model was trained on {count} columns; the data have {len(names)}: "
@@ -381,10 +382,9 @@ def _predictable(X: pd.DataFrame, model: Any) -> Any:
     """Return the rows as the model can predict them: with names, or as an array if it needs one."""
     is_empty = X.isna() | X.isin([float("inf"), float("-inf")])
     # As many rows as are predicted at once, which tell enough, and a gap of each column.
-    places = {*range(min(64, len(X)))}
-    for gaps in is_empty.to_numpy().T:
-        places.update(gaps.nonzero()[0][:1].tolist())
-    rows = X.iloc[sorted(places)]
+    first_gaps = [gaps.nonzero()[0][:1].tolist() for gaps in is_empty.to_numpy().T]
+    places = sorted({*range(min(64, len(X)))}.union(*first_gaps))
+    rows = X.iloc[places]
     try:
         model.predict(rows)
         return X
@@ -400,7 +400,7 @@ def _predictable(X: pd.DataFrame, model: Any) -> Any:
         return X.to_numpy()
     first = next(iter(str(failed).splitlines()), "")
     what = f"{type(model).__name__}.predict raised {type(failed).__name__}: {first}"
-    whole = rows[~is_empty.loc[rows.index].any(axis=1)]
+    whole = rows[~is_empty.iloc[places].any(axis=1)]
     if 0 < len(whole) < len(rows) and _predicts(model, whole):
         names = [name for name in X.columns if is_empty[name].any()]
         raise CommandError(
@@ -457,11 +457,10 @@ def _text_columns(X: pd.DataFrame) -> list[str]:
 
 
 def _as_number(text: str) -> float | None:
-    """Return the number that a text is; "nan" and "1_000" are none."""
-    with contextlib.suppress(ValueError):
-        number = float(text)
-        return number if number == number and "_" not in text else None
-    return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _kind(values: list[Any]) -> str:

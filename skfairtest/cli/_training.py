@@ -12,20 +12,11 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-#: Where meta-estimators keep the model that they ask.
-WRAPPED = ("best_estimator_", "estimator_", "estimator")
-
 
 def trained_columns(model: Any) -> list[str] | None:
     """Return the names of the columns that the model was trained on, or None if unknown."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
-
-
-def trained_count(model: Any) -> int | None:
-    """Return the number of columns that the model was trained on, or None if unknown."""
-    count = getattr(model, "n_features_in_", None)
-    return int(count) if isinstance(count, (int, np.integer)) else None
 
 
 def trained_values(model: Any) -> dict[str, list[Any]]:
@@ -55,7 +46,7 @@ def declared_categories(model: Any) -> list[str]:
 
 def _inner(model: Any) -> Any:
     """Return the model that a search, calibration or mitigation passes its rows to, or None."""
-    found = [getattr(model, name, None) for name in WRAPPED]
+    found = [getattr(model, name, None) for name in ("best_estimator_", "estimator_", "estimator")]
     # Of several that were fitted alike one tells; they may stand inside of others (calibration).
     for name in ("estimators_", "calibrated_classifiers_"):
         several = getattr(model, name, None)
