@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,13 @@ def _of_skops(path: Path, trusted: Sequence[str]) -> Any:
 
     own = {f"{place}.{name}" for place, names in OF_SCIKIT_LEARN.items() for name in names.split()}
     allowed = {*TRUSTED_TYPES, *trusted, *own}
-    try:
+    # Whatever is in the file: damaged, of another version of skops, or made to do harm.
+    with _loading(
+        repr(str(path)),
+        "cannot be read as a file of skops",
+        "Write it again with skops.io.dump, with the versions of skops and scikit-learn that are "
+        "installed here.",
+    ):
         found = skops.io.get_untrusted_types(file=path)
         unknown = [name for name in found if name not in allowed]
         if unknown:
@@ -114,17 +121,6 @@ def _of_skops(path: Path, trusted: Sequence[str]) -> Any:
                 f"{', '.join(of_library)}. Use files whose origin you know"
             )
         return skops.io.load(path, trusted=sorted(allowed))
-    except CommandError:
-        raise
-    except ImportError as error:
-        raise needs(f"The model in {str(path)!r}", error) from error
-    except (Exception, SystemExit) as error:
-        # Whatever is in the file: damaged, of another version of skops, or made to do harm.
-        raise CommandError(
-            f"{str(path)!r} cannot be read as a file of skops: {type(error).__name__}: {error}. "
-            "Write it again with skops.io.dump, with the versions of skops and scikit-learn that "
-            "are installed here."
-        ) from error
 
 
 def _refusal(path: Path, unknown: list[str], trusted: Sequence[str]) -> str:
@@ -146,11 +142,8 @@ def _refusal(path: Path, unknown: list[str], trusted: Sequence[str]) -> str:
 
 def _of_pickle(path: Path, unsafe_pickle: bool) -> Any:
     if not unsafe_pickle:
-        try:
-            with path.open("rb") as file:
-                head = file.read(8)
-        except OSError as error:
-            raise CommandError(f"{str(path)!r} cannot be read: {error.strerror}.") from error
+        with path.open("rb") as file:
+            head = file.read(8)
         begins = f"begins with {head!r}" if head else "is empty"
         raise CommandError(
             f"{str(path)!r} is no file of skops: it {begins}. Write one with "
@@ -162,29 +155,19 @@ def _of_pickle(path: Path, unsafe_pickle: bool) -> Any:
     import joblib
 
     _look_here()
-    try:
+    with _loading(
+        repr(str(path)),
+        "cannot be loaded as a pickle",
+        "Load it with the versions it was written with, and write it with skops.io.dump.",
+    ):
         return joblib.load(path)
-    except ImportError as error:
-        raise needs(f"The model in {str(path)!r}", error) from error
-    except (Exception, SystemExit) as error:
-        raise CommandError(
-            f"{str(path)!r} cannot be loaded as a pickle: {type(error).__name__}: {error}. Load it "
-            "with the versions it was written with, and write it with skops.io.dump."
-        ) from error
 
 
 def _imported(where: str) -> Any:
     module, _, name = where.partition(":")
     _look_here()
-    try:
+    with _loading(repr(where), "cannot be imported", f"Import {module} in Python to see where."):
         found = importlib.import_module(module)
-    except ImportError as error:
-        raise needs(f"The model in {where!r}", error) from error
-    except (Exception, SystemExit) as error:
-        raise CommandError(
-            f"Importing {module!r} raised {type(error).__name__}: {error}. Import it in Python to "
-            "see where."
-        ) from error
     try:
         return attrgetter(name)(found)
     except AttributeError as error:
@@ -200,6 +183,19 @@ def _look_here() -> None:
     here = str(Path.cwd())
     if here not in sys.path and "" not in sys.path:
         sys.path.insert(0, here)
+
+
+@contextmanager
+def _loading(where: str, what: str, todo: str) -> Iterator[None]:
+    """Turn whatever is raised while a model is loaded into an error of the command."""
+    try:
+        yield
+    except CommandError:
+        raise
+    except ImportError as error:
+        raise needs(f"The model in {where}", error) from error
+    except (Exception, SystemExit) as error:
+        raise CommandError(f"{where} {what}: {type(error).__name__}: {error}. {todo}") from error
 
 
 def needs(what: str, error: ImportError) -> CommandError:

@@ -224,16 +224,8 @@ def test_strings_for_numbers(refused):
 @pytest.mark.parametrize(
     "trained, given, told",
     [
-        (
-            [0, 1, 2],
-            ["c0", "c1", "c2"],
-            "text ('c0', 'c1', 'c2'), where it knows numbers (0, 1, 2)",
-        ),
-        (
-            [0, 1, 2],
-            ["none", "1", "2"],
-            "text ('none', '1', '2'), where it knows numbers (0, 1, 2)",
-        ),
+        ([0, 1], ["c0", "c1"], "text ('c0', 'c1'), where it knows numbers (0, 1)"),
+        ([0, 1], ["none", "1"], "text ('none', '1'), where it knows numbers (0, 1)"),
         ([True, False], ["yes", "no"], "text ('yes', 'no'), where it knows truth values"),
     ],
 )
