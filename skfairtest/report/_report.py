@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from skfairtest import _clock
 from skfairtest._clock import Deadline
 from skfairtest._progress import PartsProgress, make_progress
+from skfairtest._writing import write_file
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.finding._pair import Pair
@@ -42,7 +43,6 @@ from skfairtest.report._types import (
     R,
     Report,
 )
-from skfairtest.report._writing import write_whole
 from skfairtest.report.parts import PARTS, WrittenReport, part_named
 from skfairtest.report.parts.groups import GroupsPart
 from skfairtest.report.parts.selection.results import SelectionPart
@@ -821,7 +821,7 @@ def _limits(limits: Limits | None, named: dict[str, Any]) -> Limits:
 def write(path: Any, text: str) -> None:
     """Write a text file, and replace an existing one."""
     try:
-        write_whole(path, text)
+        write_file(path, text)
     except OSError as error:
         raise type(error)(
             f"{str(path)!r} cannot be written: {error.strerror or error}. Give a path in a folder "
