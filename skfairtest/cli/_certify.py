@@ -6,17 +6,9 @@ from collections.abc import Sequence
 
 from skfairtest.cli._audit import check_possible, read_limits, run_audit, verdict
 from skfairtest.cli._errors import CommandError, ExitCode
-from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
-from skfairtest.cli._inputs import DEFAULTS, CommandInputs, command_errors, read_inputs
-from skfairtest.cli._parser import (
-    Parser,
-    add_model_options,
-    at_least_one,
-    fill_in,
-    number,
-    seconds,
-    whole,
-)
+from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_output
+from skfairtest.cli._inputs import command_errors, read_inputs
+from skfairtest.cli._parser import Parser, add_options, number
 from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.oracle._model import choose_response
 from skfairtest.report._limits import Limits
@@ -52,19 +44,22 @@ def run(words: Sequence[str]) -> int:
     parser = Parser("certify", HELP)
     parser.add_argument("model", metavar="MODEL")
     parser.add_argument("data", metavar="DATA")
-    add_model_options(parser)
+    add_options(parser)
     parser.add_argument("--max-degree", type=number)
-    parser.add_argument("--max-time", type=seconds)
-    parser.add_argument("--max-queries", type=at_least_one)
-    parser.add_argument("--seed", type=whole)
     parser.add_argument("--json")
-    parser.add_argument("--quiet", action="store_true")
-    options = fill_in(parser.parse_args(words), DEFAULTS, dict.fromkeys(["max_degree", "json"]))
+    parser.set_defaults(sensitive_file=None, auditor=None, threshold=None, favourable=None)
+    options = parser.parse_args(words)
+
     limits = read_limits({"max_degree": options.max_degree})
     check_outputs({"--json": options.json}, [options.model, options.data, options.space])
     with models_prints_aside(), command_errors():
         inputs = read_inputs(options, options.model, options.data)
-        check_taken(inputs)
+        if inputs.table.not_in_model is not None:
+            raise CommandError(
+                f"There is nothing to certify: {not_taken(inputs.table.not_in_model.columns)}. "
+                "Leave these columns out of --sensitive; skfairtest audit compares what their "
+                "groups get."
+            )
         check_possible(limits, inputs, None)
         from skfairtest.whitebox._readers import check_model  # imports numba
 
@@ -74,24 +69,9 @@ def run(words: Sequence[str]) -> int:
     if outcome.checks:
         report = report.with_limits(limits)
     if options.json is not None:
-        write_whole(options.json, f"{report.to_json()}\n")
+        write_output(options.json, f"{report.to_json()}\n")
     print_aside = note if options.json == STANDARD_OUTPUT else say
     if not options.quiet and outcome.checks:
         print_aside(report.sentence)
     print_aside(verdict(report, outcome))
     return ExitCode.INTERRUPTED if report.status == "interrupted" else outcome.exit_code
-
-
-def check_taken(inputs: CommandInputs) -> None:
-    """Raise an error unless the model takes the sensitive columns.
-
-    Raises
-    ------
-    CommandError
-        If it does not: there is nothing to certify.
-    """
-    if inputs.table.not_in_model is not None:
-        raise CommandError(
-            f"There is nothing to certify: {not_taken(inputs.table.not_in_model.columns)}. Leave "
-            "these columns out of --sensitive; skfairtest audit compares what their groups get."
-        )

@@ -30,6 +30,7 @@ from skfairtest.report._fits import check_columns, check_not_in_model, check_tar
 from skfairtest.report._limits import Limits, needed_for
 from skfairtest.report._report import AuditReport, run_parts
 from skfairtest.report.parts.moved.move import check_transports
+from skfairtest.space._column_names import did_you_mean
 from skfairtest.space._containers import make_container
 from skfairtest.space._sensitive_features import split_sensitive
 
@@ -191,7 +192,7 @@ def audit(
     # The report says which label was taken, and how that came.
     given = {
         "y": y, "auditor": auditor, "threshold": threshold, "certify": certify, "groups": groups,
-        "moved": moved, "favourable": favourable, "max_time": max_time,
+        "moved": moved, "favourable": favourable, "limits": limits, "max_time": max_time,
     }  # fmt: skip
     check_max_time("max_time", max_time)
     deadline = Deadline(max_time)
@@ -288,6 +289,7 @@ def make_template(auditor: Any, threshold: float | None) -> BaseAuditor:
         if name not in known:
             raise ValueError(
                 f"auditor must be one of {sorted(known)}, or an auditor; got {auditor!r}."
+                f"{did_you_mean(name, known)}"
             )
         auditor = known[name]()
     if not isinstance(auditor, BaseAuditor):

@@ -114,7 +114,7 @@ def repeating_code(template: BaseAuditor, given: dict[str, Any]) -> str:
 #: What `audit` takes where nothing is given.
 DEFAULTS: dict[str, Any] = {
     "threshold": None, "certify": "auto", "groups": "auto", "moved": True, "favourable": None,
-    "max_time": 60, "random_state": None,
+    "limits": None, "max_time": 60, "random_state": None,
 }  # fmt: skip
 #: Parameters of auditors that `audit` sets.
 SET_BY_AUDIT = ("estimator", "sensitive_features")

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from skfairtest import _clock
 from skfairtest._clock import Deadline
 from skfairtest._progress import PartsProgress, make_progress
+from skfairtest._writing import write_file
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.finding._pair import Pair
@@ -42,8 +43,7 @@ from skfairtest.report._types import (
     R,
     Report,
 )
-from skfairtest.report._writing import write_whole
-from skfairtest.report.parts import WrittenReport, part_named
+from skfairtest.report.parts import PARTS, WrittenReport, part_named
 from skfairtest.report.parts.groups import GroupsPart
 from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.report.parts.twins.results import Twins, TwinsPart, together
@@ -130,7 +130,7 @@ class AuditReport:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the report as JSON, and the auditors; the model and the rows are not."""
-        return {"json": self.to_json(), "auditors": self.auditors}
+        return {"json": self._encoded("worst").decode(), "auditors": self.auditors}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Make the report from what was pickled."""
@@ -296,9 +296,10 @@ class AuditReport:
         ValueError
             If the report does not have this part. The message says why.
         """
-        from skfairtest.report.render.displays import make_display
-
-        return make_display(self._data, kind)
+        makers = {name: make for one in PARTS for name, make in one.displays.items()}
+        if kind not in makers:
+            raise ValueError(f"kind must be one of {sorted(makers)}; got {kind!r}.")
+        return makers[kind](self._data)
 
     # Handing over ----------------------------------------------------------------------------
 
@@ -321,7 +322,9 @@ class AuditReport:
         ValueError
             If `rows` is another word.
         """
-        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self.without_people(rows)._data))
+        found: dict[str, Any] = msgspec.json.decode(
+            msgspec.json.encode(self.without_people(rows)._data)
+        )
         return found
 
     @classmethod
@@ -369,7 +372,7 @@ class AuditReport:
         OSError
             If the file cannot be written.
         """
-        text = msgspec.json.encode(self.without_people(rows)._data).decode()
+        text = self._encoded(rows).decode()
         if path is None:
             return text
         write(path, text + "\n")
@@ -673,6 +676,9 @@ class AuditReport:
         """
         return check_limits(self._data, _limits(limits, named))
 
+    def _encoded(self, rows: str) -> bytes:
+        return msgspec.json.encode(self.without_people(rows)._data)
+
     def _as_rows(self, pair: Pair) -> pd.DataFrame:
         """Both inputs of a pair as rows."""
         no_dtypes: list[Any] = [None] * len(pair.cells)
@@ -815,7 +821,7 @@ def _limits(limits: Limits | None, named: dict[str, Any]) -> Limits:
 def write(path: Any, text: str) -> None:
     """Write a text file, and replace an existing one."""
     try:
-        write_whole(path, text)
+        write_file(path, text)
     except OSError as error:
         raise type(error)(
             f"{str(path)!r} cannot be written: {error.strerror or error}. Give a path in a folder "

@@ -19,9 +19,7 @@ from skfairtest.report.parts._part import Part, Task
 
 
 def chosen_parts(wanted: Iterable[type[PartResult]] | None = None) -> list[Part]:
-    """The parts with these results, and those that they need; all for None.
-
-        """
+    """The parts with these results, and those that they need; all for None."""
     if wanted is None:
         return list(PARTS)
     by_result = {part.result: part for part in PARTS}

@@ -129,8 +129,8 @@ class Container:
         """Build a column of dates from numbers."""
         raise NotImplementedError
 
-    def has_dtype_of_fit(self, X: Any, index: int) -> bool:
-        """Return whether a column of a table has the very dtype that it had in `fit`."""
+    def other_dtypes(self, X: Any) -> list[int]:
+        """Return the places of the columns of a table that have not the very dtype of `fit`."""
         raise NotImplementedError
 
     def with_columns(self, X: Any, columns: dict[int, Any]) -> Any:
@@ -271,9 +271,9 @@ class ArrayContainer(Container):
             objects[:, index] = self.column(index, column, Z[:, index])
         return objects.astype(dtype, copy=False)
 
-    def has_dtype_of_fit(self, X: NDArray[Any], index: int) -> bool:
-        """Return whether the table has the very dtype that it had in `fit`."""
-        return X.dtype.str == self.dtype
+    def other_dtypes(self, X: NDArray[Any]) -> list[int]:
+        """Return the places of the columns of a table that have not the very dtype of `fit`."""
+        return [] if X.dtype.str == self.dtype else list(range(len(self.names)))
 
     def with_columns(self, X: NDArray[Any], columns: dict[int, Any]) -> NDArray[Any]:
         """Return a table with other columns in some places; the given one stays as it is."""
@@ -335,19 +335,19 @@ class PandasContainer(Container):
                 f"Column names must differ; got {repeated} more than once. Rename them."
             )
         self.names = list(X.columns)
-        self.dtypes = [_dtype_name(name, X[name].dtype) for name in self.names]
+        # All at once: pandas makes a series of each column that it is asked for.
+        dtypes = X.dtypes.tolist()
+        self.dtypes = [_dtype_name(*own) for own in zip(self.names, dtypes, strict=True)]
         objects = [
-            X[name].to_numpy() if self.dtypes[index] == "object" else None
-            for index, name in enumerate(self.names)
+            X[name].to_numpy() if dtype == "object" else None
+            for name, dtype in zip(self.names, self.dtypes, strict=True)
         ]
         self.dates = _dates_in(objects, self.names)
-        for index, name in enumerate(self.names):
-            if (dates := dates_of_dtype(X[name].dtype)) is not None:
+        for index, dtype in enumerate(dtypes):
+            if (dates := dates_of_dtype(dtype)) is not None:
                 self.dates[str(index)] = dates
         self.none_is_missing = [
-            index
-            for index, name in enumerate(self.names)
-            if self.dtypes[index] == "object" and _has_none(X[name].to_numpy())
+            index for index, own in enumerate(objects) if own is not None and _has_none(own)
         ]
         # Categories of a categorical column, object arrays by position; others are absent.
         self.categories: dict[str, NDArray[Any]] = {}
@@ -356,8 +356,7 @@ class PandasContainer(Container):
         self.category_dtypes: dict[str, str] = {}
         #: Categories, and the dtype that was made of them: each column of each batch asks for it.
         self._made: dict[str, tuple[NDArray[Any], Any]] = {}
-        for index, name in enumerate(self.names):
-            dtype = X[name].dtype
+        for index, dtype in enumerate(dtypes):
             if isinstance(dtype, pd.CategoricalDtype):
                 self.categories[str(index)] = np.asarray(dtype.categories, dtype=object)
                 self.category_dtypes[str(index)] = str(dtype.categories.dtype)
@@ -402,6 +401,8 @@ class PandasContainer(Container):
         dtype = series.dtype
         if (dates := self.dates_of(index)) is not None:
             return date_numbers(self.names[index], series, dates)
+        if isinstance(dtype, np.dtype) and dtype.kind in "iuf":  # most columns; others take longer
+            return series.to_numpy().astype(np.float64)
         if pd.api.types.is_bool_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype):
             if series.isna().any():
                 return series.astype(object).to_numpy()
@@ -458,9 +459,11 @@ class PandasContainer(Container):
         frame.columns = self._columns.view()
         return frame
 
-    def has_dtype_of_fit(self, X: pd.DataFrame, index: int) -> bool:
-        """Return whether a column of a table has the very dtype that it had in `fit`."""
-        dtype = X.dtypes.iloc[index]
+    def other_dtypes(self, X: pd.DataFrame) -> list[int]:
+        """Return the places of the columns of a table that have not the very dtype of `fit`."""
+        return [j for j, dtype in enumerate(X.dtypes.tolist()) if not self._is_of_fit(dtype, j)]
+
+    def _is_of_fit(self, dtype: Any, index: int) -> bool:
         if not isinstance(dtype, pd.CategoricalDtype):
             return _dtype_name(self.names[index], dtype) == self.dtypes[index]
         known = self.dtype(index)
@@ -698,9 +701,12 @@ class NarwhalsContainer(Container):
             unit = str(getattr(series.dtype, "time_unit", unit))
         return as_numbers(name, np.array(whole, dtype=np.int64), unit)
 
-    def has_dtype_of_fit(self, X: Any, index: int) -> bool:
-        """Return whether a column of a table has the very dtype that it had in `fit`."""
-        dtype = nw.from_native(X, eager_only=True)[self.names[index]].dtype
+    def other_dtypes(self, X: Any) -> list[int]:
+        """Return the places of the columns of a table that have not the very dtype of `fit`."""
+        dtypes = nw.from_native(X, eager_only=True).schema.dtypes()
+        return [j for j, dtype in enumerate(dtypes) if not self._is_of_fit(dtype, j)]
+
+    def _is_of_fit(self, dtype: Any, index: int) -> bool:
         if str(index) in self.units:
             return bool(dtype == self._date_dtype(index))
         if type(dtype).__name__ == "Enum" and str(index) in self.categories:

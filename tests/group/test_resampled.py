@@ -208,7 +208,8 @@ def test_resampled_is_the_textbooks_loop(binary, weighted, seed, monkeypatch):
     assert found.p_value == pytest.approx(p_value)
     assert (found.differs == (found.p_value <= 0.1 + 1e-9)).all()
     far = np.abs(signed_root(sides)) > found.critical + 1e-6
-    apart = (found.low > 0) | (found.high < 0)
+    intervals = found.intervals(sides)
+    apart = (intervals.low > 0) | (intervals.high < 0)
     assert (far <= found.differs).all() and (apart == far).all()
     # However the permutations are cut into blocks.
     monkeypatch.setattr(_resampled, "MAX_ENTRIES", 7 * 80)
@@ -260,15 +261,17 @@ def test_rules_that_are_left_out_say_nothing_and_cost_nothing():
     values, counts = rng.integers(0, 2, 90).astype(float), np.ones(90, dtype=bool)
     sides = rule_sides(rules, values, counts, binary=True)
     kept = rules.support > 0.2
+    sides_of_few = sides._replace(n=np.where(kept, sides.n, 0.0))
     few = resampled(
-        sides._replace(n=np.where(kept, sides.n, 0.0)), rules, values, counts,
+        sides_of_few, rules, values, counts,
         confidence=0.95, n_resamples=99, rng=np.random.default_rng(0),
     )  # fmt: skip
     every = resampled(
         sides, rules, values, counts,
         confidence=0.95, n_resamples=99, rng=np.random.default_rng(0),
     )  # fmt: skip
-    assert (few.low[~kept] == -1).all() and (few.high[~kept] == 1).all()
+    low, high, *_ = few.intervals(sides_of_few)
+    assert (low[~kept] == -1).all() and (high[~kept] == 1).all()
     assert not few.differs[~kept].any() and few.critical < every.critical
 
 
@@ -364,7 +367,7 @@ def simulated(case, runs, correction, *, n_rows=600, n_resamples=199):
             low, high, differs = resampled(
                 sides, rules, values, counts,
                 confidence=0.95, rng=rng, n_resamples=n_resamples,
-            )[:3]  # fmt: skip
+            ).intervals(sides)[:3]  # fmt: skip
         else:
             low, high, differs = simultaneous(sides, confidence=0.95, kind="newcombe")
         held += bool(((low <= true + 1e-9) & (true <= high + 1e-9)).all())

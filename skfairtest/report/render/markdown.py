@@ -26,6 +26,7 @@ from skfairtest.report.render.blocks import (
     VerdictBlock,
     table,
 )
+from skfairtest.report.render.pairs import cut, outputs_text
 from skfairtest.report.render.sections import sections_of, title_of
 
 #: Rows of a table; a page of text cannot fold the rest.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 
+from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
 from skfairtest.report._context import AuditContext
 from skfairtest.report._figures import KnownFigure
@@ -52,6 +53,11 @@ class Rows(Part):
     def sentences(self, report: Report) -> Iterable[Sentence]:
         """How many people would get something else, of which groups, and who was compared."""
         return sentences(report)
+
+    def pair(self, report: Report) -> tuple[str, Pair] | None:
+        """The person whose answer changes most, of all attributes together or of the first one."""
+        persons = [part.person for part in report.all_of(RowsPart) if part.person is not None]
+        return ("A person in the table and their twin", persons[0].pair) if persons else None
 
     def sections(self, report: Report) -> Iterable[Section]:
         """The people, and in the appendix their groups."""

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 
+from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
 from skfairtest.report._context import AuditContext
 from skfairtest.report._figures import KnownFigure
 from skfairtest.report._types import Report
 from skfairtest.report.parts._part import Part, Sentence, Step, Task
+from skfairtest.report.parts.certificate import CertificatePart
+from skfairtest.report.parts.rows.results import RowsPart
+from skfairtest.report.parts.search.results import SearchPart
 from skfairtest.report.parts.twins.finalize import by_construction, finish, put_together
 from skfairtest.report.parts.twins.limit import check_degree, figures
 from skfairtest.report.parts.twins.page import bounds_display, pair_display, sections
-from skfairtest.report.parts.twins.results import TwinsPart
+from skfairtest.report.parts.twins.results import TwinsPart, together
 from skfairtest.report.parts.twins.words import sentences, steps
 from skfairtest.report.render.blocks import Section
 
@@ -21,10 +25,12 @@ from skfairtest.report.render.blocks import Section
 class LargestDifferences(Part):
     """Says of each sensitive attribute, and of all together, what is known of twins in it.
 
-    It needs no other part, and takes what there is.
+    It runs whatever is asked for, and takes what there is.
     """
 
     result = TwinsPart
+    needs = (RowsPart, SearchPart, CertificatePart)
+    always = True
     limits = {"max_degree": check_degree}
     displays = {"pair": pair_display, "bounds": bounds_display}
 
@@ -54,6 +60,13 @@ class LargestDifferences(Part):
     def sentences(self, report: Report) -> Iterable[Sentence]:
         """The question, the finding, how large a difference can get, and how sure that is."""
         return sentences(report)
+
+    def pair(self, report: Report) -> tuple[str, Pair] | None:
+        """The two inputs with the largest difference."""
+        pair = together(report).known.pair
+        return (
+            None if pair is None else ("The two made-up inputs with the largest difference", pair)
+        )
 
     def steps(self, report: Report) -> Iterable[Step]:
         """To mitigate a difference, to narrow the domain, to look for a bound."""
