@@ -55,8 +55,10 @@ class Predictions(Part):
         found = report.first(PredictionsPart)
         if found.performance is not None:
             metric, value = found.performance.metric, found.performance.value
-            people = f"{found.n:,} people{in_sample(found.n, found.n_rows)}"
-            words = f"{report.model.final}, {metric} {value:.3f} on the {people}."
+            words = (
+                f"{report.model.final}, {metric} {value:.3f} on these {found.n:,} rows"
+                f"{in_sample(found.n, found.n_rows)}; less on new ones, if it was trained on these."
+            )
             yield Sentence("performance", words)
 
     def summary(self, result: PredictionsPart) -> str:
