@@ -13,9 +13,10 @@ from skfairtest.report import AuditReport
 from skfairtest.report.parts.errors import Errors, ErrorsPart
 from skfairtest.report.parts.groups import GroupsPart, SensitiveGroups
 from skfairtest.report.parts.perturbed import PerturbedGroups, PerturbedGroupsPart
+from skfairtest.report.parts.rows.results import Direction, PeopleOfGroup, RowsPart
 from skfairtest.report.parts.rules.results import Largest, ReportedRule
 from skfairtest.report.parts.selection import Selection
-from skfairtest.report.parts.selection.results import SelectionPart
+from skfairtest.report.parts.selection.results import Estimate, SelectionPart
 
 
 class Hires(ClassifierMixin, BaseEstimator):
@@ -114,6 +115,34 @@ def test_the_table_of_groups_has_what_changes_with_its_rate(report):
     assert rows["f (sex)"]["people"] == str(len(women))
     rate = (Hires().predict(women) == "yes").mean()
     assert rows["f (sex)"]["'yes' predicted"].startswith(f"{rate:.1%} (")
+
+
+def test_of_many_directions_the_table_counts_people(report):
+    directions = [Direction("no", to, n) for to, n in (("yes", 5), ("perhaps", 3), ("never", 1))]
+    rows = RowsPart(
+        of="sex", sensitive=["sex"], n=300, n_rows=300, changed=8,
+        by_group=[PeopleOfGroup("f", 50, 8, directions)],
+    )  # fmt: skip
+    others = [part for part in report._data.parts if not isinstance(part, RowsPart)]
+    answers = Selection().answers(replace(report._data, parts=[*others, rows]))
+    (table,) = answers["whom"]
+    assert table.head[-1] == "would get something else"
+    assert [row[-1] for row in table.rows] == ["8 of 50 (16.0%)", *["–"] * (len(table.rows) - 1)]
+
+
+def test_a_long_table_has_the_groups_that_sentences_name(report):
+    part = report._data.first(SelectionPart)
+    model = part.groups[0]
+    groups = [
+        replace(model, group=f"g{k}", n=1000 - k, ratio=Estimate(r), rate=Estimate(r / 2))
+        for k, r in enumerate([0.9] * 10 + [0.2, 1.0])
+    ]
+    whole = replace(report._data, parts=[replace(part, groups=groups)] + [
+        one for one in report._data.parts if not isinstance(one, (SelectionPart, RowsPart))
+    ])  # fmt: skip
+    (table,) = Selection().answers(whole)["whom"]
+    assert [row[0] for row in table.rows] == [f"g{k}" for k in (0, 1, 2, 3, 4, 5, 10, 11)]
+    assert table.caption == "Each group, with 95% intervals; 4 more groups stand further below"
 
 
 def test_it_is_said_what_the_rates_rest_on(report, regression):

@@ -34,7 +34,7 @@ from skfairtest.report.parts.rules.words import (
     rules_summary,
     what_differs,
 )
-from skfairtest.report.parts.selection.limit import NOT_TOLD, not_compared
+from skfairtest.report.parts.selection.limit import not_compared
 from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.report.render.blocks import Section, TextBlock, level, why_not
 
@@ -101,8 +101,8 @@ def check_groups(report: Report, limit: float, estimates_decide: bool) -> LimitC
         if group.group != UNKNOWN and not (estimates_decide and group.note)
     ]
     alone = not_compared(selection.groups, compared)
-    if estimates_decide and report.rows_of_people == "none":
-        alone.append(NOT_TOLD)
+    if estimates_decide and selection.without_people:
+        alone.append("which groups are small was left out of this report (rows='none')")
     small = f"groups under {part.min_support:.0%} of the rows were not compared"
     # The search does not list what it leaves out; of known groups the selection table does.
     left_out = small_groups(report)

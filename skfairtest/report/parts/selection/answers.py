@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from skfairtest.finding._words import ABSENT
 from skfairtest.report._types import Report
@@ -40,36 +42,30 @@ def groups_at_once(report: Report) -> list[TableBlock]:
         for people in rows.by_group
     }
     keys = list(dict.fromkeys([*rates, *counted]))
-    has_rates = bool(rates) and not part.without_people
-    has_ratios = bool(rates) and part.has_ratios
-    if not (has_rates or has_ratios or counted):
-        return []
-    kept = most_concerned(report, keys, rates, counted)
-    columns = commonest_directions(counted)
     several = len({attribute for attribute, _ in keys}) > 1
-    has_counts = has_rates or bool(counted)
-    lines = []
-    for key in kept:
-        attribute, name = key
-        group = rates.get(key)
-        cells = [group_named(name, attribute) if several else name]
-        if has_counts:
-            cells.append(count(group.n if group else counted[key][1].n))
-        if has_rates:
-            cells.append(_rate(group, part.metric) if group else ABSENT)
-        if has_ratios:
-            cells.append(fixed(group.ratio.value) if group else ABSENT)
-        if counted:
-            cells += _would_get(counted.get(key), columns)
-        lines.append(cells)
-    head = ["group", *["people"] * has_counts]
+    columns: dict[str, Callable[[Key], str]] = {
+        "group": lambda key: group_named(key[1], key[0]) if several else key[1]
+    }
+    has_rates = bool(rates) and not part.without_people
+    if has_rates or counted:
+        columns["people"] = lambda key: count(rates[key].n if key in rates else counted[key][1].n)
     if has_rates:
         label = part.favourable
-        head.append(f"{quoted(label)} predicted" if label else metric_named(part.metric))
-    head += ["ratio to the highest"] * has_ratios
-    if counted:
-        head += [f"would get {name}" for name in columns] or ["would get something else"]
-    caption = "Each group, with 95% intervals"
+        head = f"{quoted(label)} predicted" if label else metric_named(part.metric)
+        columns[head] = lambda key: _rate(rates[key], part.metric) if key in rates else ABSENT
+    if rates and part.has_ratios:
+        columns["ratio to the highest"] = lambda key: (
+            fixed(rates[key].ratio.value) if key in rates else ABSENT
+        )
+    directions = commonest_directions(counted)
+    for name in directions:
+        columns[f"would get {name}"] = partial(_would_get, counted, name)
+    if counted and not directions:
+        columns["would get something else"] = partial(_would_get, counted, None)
+    if len(columns) == 1:
+        return []
+    kept = most_concerned(report, keys, rates, counted)
+    caption = f"Each group{', with 95% intervals' * has_rates}"
     if part.without_people:
         caption = "Each group; its rate and its number of people were left out of this file"
     if counted:
@@ -77,7 +73,8 @@ def groups_at_once(report: Report) -> list[TableBlock]:
         caption += f"; who would get something else if {which} were changed"
     if left := len(keys) - len(kept):
         caption += f"; {left} more groups stand further below"
-    return [table(caption, head, lines)]
+    lines = [[words(key) for words in columns.values()] for key in kept]
+    return [table(caption, list(columns), lines)]
 
 
 def commonest_directions(counted: Counted) -> list[str]:
@@ -104,9 +101,9 @@ def most_concerned(
         return list(keys)
     few = group_of_few_rows(report)
     named = [] if few is None else [few]
-    for figure_of in (ratio_of, rate_of):
-        known = [group for group in rates.values() if figure_of(group) == figure_of(group)]
-        named += farthest(known, figure_of) if known else ()
+    figure_of = ratio_of if report.first(SelectionPart).has_ratios else rate_of
+    if known := [group for group in rates.values() if not math.isnan(figure_of(group))]:
+        named += farthest(known, figure_of)
     names = {(group.attribute, group.group) for group in named}
 
     def weight(key: Key) -> tuple[bool, int, int]:
@@ -125,11 +122,11 @@ def _rate(group: GroupRates, metric: str) -> str:
     return with_interval(rate.value, rate.low, rate.high, of_metric(metric))
 
 
-def _would_get(found: tuple[RowsPart, PeopleOfGroup] | None, columns: Sequence[str]) -> list[str]:
-    """How many people of a group would get each, or anything else, with their share."""
-    if found is None:
-        return [ABSENT] * max(1, len(columns))
-    rows, people = found
-    by_name = {in_direction(one, rows.counts_above): one.n for one in people.directions}
-    counts = [by_name.get(name, 0) for name in columns] or [people.changed]
-    return [share_of_group(n, people.n) for n in counts]
+def _would_get(counted: Counted, name: str | None, key: Key) -> str:
+    """How many people of a group would get this, or anything else, with their share."""
+    if key not in counted:
+        return ABSENT
+    rows, people = counted[key]
+    above = rows.counts_above
+    of_name = sum(one.n for one in people.directions if in_direction(one, above) == name)
+    return share_of_group(people.changed if name is None else of_name, people.n)

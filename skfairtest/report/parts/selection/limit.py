@@ -12,9 +12,6 @@ from skfairtest.report._types import LimitCheck, Report
 from skfairtest.report.parts.selection.results import GroupRates, SelectionPart
 from skfairtest.report.parts.selection.words import named, smallest_ratio
 
-#: Why estimates cannot decide in a file without numbers of people.
-NOT_TOLD = "which groups are small was left out of this report (rows='none')"
-
 
 def check_ratio(report: Report, limit: float, estimates_decide: bool) -> LimitCheck:
     """Check that no group's rate is below so much of the highest one."""
@@ -27,7 +24,8 @@ def check_ratio(report: Report, limit: float, estimates_decide: bool) -> LimitCh
     ratios = part.with_ratio
     if estimates_decide:
         if part.without_people:
-            return unchecked(name, limit, unknown, NOT_TOLD)
+            reason = "which groups are small was left out of this report (rows='none')"
+            return unchecked(name, limit, unknown, reason)
         # Rates of small groups are mostly chance. Their intervals tell that, estimates do not.
         small += [group for group in ratios if group.note]
         ratios = [group for group in ratios if not group.note]

@@ -102,6 +102,7 @@ def rates_tables(part: SelectionPart) -> Iterable[Any]:
     if not part.without_people:
         rate = of_metric(part.metric)
         columns["people"] = lambda group: count(group.n)
+        columns["share"] = lambda group: percent(group.share)
         columns[metric_named(part.metric)] = lambda group: _told(group.rate, rate)
     if part.has_ratios:
         columns["impact ratio"] = lambda group: _told(group.ratio, fixed)
