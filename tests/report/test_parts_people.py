@@ -1,5 +1,7 @@
 """What a report says of people and of twins: hand-made figures in the report of a small audit."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 from skfairtest import SBFTAuditor, audit
 from skfairtest.finding._pair import Cell, Pair
 from skfairtest.report.parts import part_named
+from skfairtest.report.parts.certificate import CertificatePart
 from skfairtest.report.parts.rows.page import curve
 from skfairtest.report.parts.rows.results import (
     Direction,
@@ -21,6 +24,7 @@ from skfairtest.report.parts.rows.results import (
     rows_of,
 )
 from skfairtest.report.parts.search.results import SearchPart
+from skfairtest.report.parts.twins.finalize import put_together
 from skfairtest.report.parts.twins.results import TwinsPart, together
 from skfairtest.report.render.pairs import pairs_table
 
@@ -220,3 +224,22 @@ def test_steps_follow_from_the_figures(report):
     assert orders(degree=0.7, upper=0.7) == [20, 60]
     report = with_part(report, RowsPart, changed=0)
     assert orders(degree=0.5, upper=0.54) == []
+
+
+@pytest.mark.parametrize(("degree", "upper"), [(0.5, 0.5), (0.5 * (1 + 1e-12), 0.5), (0.6, None)])
+def test_a_bound_that_two_inputs_exceed_is_none(report, degree, upper):
+    results = {
+        SearchPart: SearchPart(of="sex", degree=degree),
+        CertificatePart: CertificatePart(of="sex", upper=0.5, certified=True),
+    }
+    asked = SimpleNamespace(label="sex", names=["sex"], space="any")
+    context = SimpleNamespace(twins=[asked], findings={}, result=lambda kind, of: results[kind])
+    known = put_together(context, asked)
+    assert known.certified is (upper is not None)
+    assert known.upper == (None if upper is None else max(upper, degree))
+    report = replace(report, parts=[known, *results.values()])
+    (words,) = said(TWINS, report, "largest")
+    assert ("Larger ones are not ruled out: two inputs of the domain differ" in words) is (
+        upper is None
+    )
+    assert ("proven" in words) is (upper is not None)

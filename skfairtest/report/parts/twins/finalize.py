@@ -72,7 +72,7 @@ def put_together(context: AuditContext, asked: AskedTwins) -> TwinsPart:
     if upper is None or degree is None:
         return known
     if degree > upper * (1 + 1e-9):  # more than two ways to add up differ by
-        known = replace(known, certified=False, stop_reason=BEYOND)
+        return replace(known, upper=None, certified=False, stop_reason=BEYOND)
     return replace(known, upper=max(upper, degree))
 
 

@@ -154,13 +154,18 @@ def _largest_possible(twins: Twins, found: str) -> str:
     It has the decimals of what was found: rounded by itself it may seem to be less.
     """
     if twins.known.upper is None:
-        why = f": {isolate(twins.certificate.reason)}" if twins.certificate.reason else ""
+        why = f": {isolate(_why_no_bound(twins))}" if _why_no_bound(twins) else ""
         return f"Larger ones are not ruled out{why.rstrip('.')}."
     upper = ""
     if found and "e" not in found:
         upper = f"{twins.known.upper:,.{len(found.partition('.')[2])}f}"
     proven = "(proven for all inputs within the ranges of the data)"
     return f"Largest possible difference: {bound(twins.known, upper)} {proven}."
+
+
+def _why_no_bound(twins: Twins) -> str:
+    """Why there is no bound, or why that of the certificate does not count."""
+    return twins.certificate.reason or twins.known.stop_reason
 
 
 def bound(known: TwinsPart, upper: str = "") -> str:
@@ -172,7 +177,7 @@ def bound(known: TwinsPart, upper: str = "") -> str:
 
 def bounds_sentence(twins: Twins) -> str:
     """The largest difference found and its bound, as the rest of a sentence."""
-    known, why = twins.known, twins.certificate.reason
+    known, why = twins.known, _why_no_bound(twins)
     if known.degree is None:
         return f"not known: {why_nothing(twins)}"
     if known.upper is None:
