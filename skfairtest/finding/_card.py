@@ -96,8 +96,10 @@ def in_html(value: Any) -> str:
     longest = max(map(len, re.split(r"[\s-]", cut)))
     # A column of a phone has room for words of 16 letters.
     long = ' class="skft-long"' if longest > 16 else ""
-    # A name written from right to left must not turn what stands beside it.
-    return f"<bdi{long}>{escape(cut)}</bdi>"
+    # A name written from right to left must not turn what stands beside it. Words with such a name
+    # in them, which the mark of an isolate begins, are English and go from left to right.
+    way = ' dir="ltr"' if "\u2068" in cut else ""
+    return f"<bdi{long}{way}>{escape(cut)}</bdi>"
 
 
 def pair_table(

@@ -235,7 +235,7 @@ class BoundsDisplay(Display):
         end = span(numbers.to_numpy(dtype=float).ravel())[1]
         ax.set_xlim(0, end * 1.3)  # room for figures, which the axis does not take part in
         ax.spines["bottom"].set_bounds(0, end)
-        ax.set_xticks([tick for tick in ax.get_xticks() if 0 <= tick <= end])
+        ax.set_xticks([tick for tick in ax.get_xticks() if 0 <= tick <= end + 1e-9])
         rows_axis(ax, [wrap(name, 24) for name in self.table["name"]])
         shown: dict[str, Any] = {}
         for place, row in enumerate(self.table.itertuples(index=False)):
@@ -256,7 +256,7 @@ class BoundsDisplay(Display):
                     clip_on=False, zorder=5, markeredgecolor=NEUTRAL, markeredgewidth=2,
                 )[0]  # fmt: skip
         ax.set_xlabel(wrap(TWINS.format(output="the output"), 40))
-        legend(ax, *_in_order(shown), ncols=2, side="right")
+        legend(ax, *_in_order(shown), side="right")
         return finish(self, ax)
 
     def _end_of_bar(
@@ -334,7 +334,7 @@ class BoundsDisplay(Display):
         ax.set_xlabel("seconds since the search began")
         ax.set_ylabel(wrap(TWINS.format(output="the output"), 40))
         bare(ax, ("bottom", "left"))
-        legend(ax, *_in_order(shown), ncols=2 if alone else None)
+        legend(ax, *_in_order(shown))
         return finish(self, ax)
 
     def _top(self, least: float) -> float:

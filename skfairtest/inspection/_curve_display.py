@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
@@ -216,8 +215,7 @@ class DisparityCurveDisplay(Display):
             handles.append(self.threshold_)
             labels.append(f"threshold {number(self.threshold)}")
         ax.set_xlim(0, end)
-        top = float(np.nanmax(self.table["share"], initial=0.0))
-        ax.set_ylim(0, min(1.0, 1.15 * top) + 0.02 if top > 0 else 1.0)
+        ax.set_ylim(0, 1)
         ax.yaxis.set_major_formatter(_percent())
         ax.set_xlabel(wrap(TWINS.format(output=self.output), 64), parse_math=False)
         ax.set_ylabel("rows with a larger difference")

@@ -167,7 +167,6 @@ class FlipTestDisplay(Display):
         at = np.arange(len(shown))
         share, low, high = shown[["share", "low", "high"]].to_numpy(dtype=float).T
         self.intervals_, self.points_ = row_intervals(ax, at, share, low, high, **point_kwargs)
-        drawn = [*share, *low, *high]
         null = (
             shown["null_share"].to_numpy(dtype=float) if "null_share" in shown else share * np.nan
         )
@@ -176,14 +175,14 @@ class FlipTestDisplay(Display):
                 null, at, linestyle="", marker="s", markersize=6, color=NEUTRAL, zorder=1
             )
             legend(
-                ax, [*self.points_[:1], chance], ["between these groups", "groups made by chance"]
-            )
-            drawn += [*null]
+                ax, [*self.points_[:1], chance],
+                ["between these groups", "groups made by chance"], side="right",
+            )  # fmt: skip
         texts = [
             f"{figures(value, share=True)[0]}   {n:,.0f} rows"
             for value, n in zip(share, shown["n_rows"], strict=True)
         ]
-        ax.set_xlim(span(drawn))
+        ax.set_xlim(0, 1)
         ax.grid(axis="x", alpha=0.3)
         ax.set_axisbelow(True)
         percent_axis(ax)
@@ -218,7 +217,8 @@ class FlipTestDisplay(Display):
         ax.axvline(0, color=ink(), linewidth=1)
         ax.set_xlim(span(way[known]))
         if known.any():
-            legend(ax, [own, self.points_[int(known.argmax())]], ["own value", "of moved twins"])
+            handles = [own, self.points_[int(known.argmax())]]
+            legend(ax, handles, ["own value", "of moved twins"], side="right")
         texts_on_right(ax, texts, "mean")
         group, to = (shown[name].iloc[0] for name in ("group", "to"))
         words = (

@@ -205,7 +205,8 @@ class GroupScoresDisplay(Display):
             shown["differs, not known by how much"] = ax.hlines(
                 at[above], 0, bounds[0][above], color=FOUND, linewidth=1, linestyle=":"
             )
-        ax.set_xlim(span(np.concatenate([sign * score, *bounds])))
+        drawn = np.concatenate([sign * score, *bounds])
+        ax.set_xlim(span(drawn.clip(-1, 1) if share else drawn))
         ax.axvline(0, color=ink(), linewidth=1)
         texts_on_right(ax, texts, f"inside | outside ({self.counted})")
         of = max(len(kept), self.table.attrs.get("n_groups", 0))
@@ -215,7 +216,7 @@ class GroupScoresDisplay(Display):
         if not shown:
             ax.text(0.5, 0.5, "no rule was compared", transform=ax.transAxes, ha="center")
         elif list(shown) != ["differs"]:
-            legend(ax, list(shown.values()), list(shown), ncols=1, lift=1)
+            legend(ax, list(shown.values()), list(shown), side="right")
         return finish(self, ax)
 
     def _label(self, share: bool) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from skfairtest.inspection._asking import by_name, check_auditor
-from skfairtest.inspection._style import Display, axes_for, finish, legend, step_style
+from skfairtest.inspection._style import Display, axes_for, finish, legend, span, step_style
 
 LABELS = {
     "queries": "rows that the model was asked about", "seconds": "seconds",
@@ -132,6 +132,6 @@ class HistoryDisplay(Display):
             self.lines_ += ax.plot(history[x], history[y], **style)
         ax.set(xlabel=LABELS[x], ylabel=LABELS[y])
         ax.set_xlim(left=0)
-        ax.set_ylim(bottom=0)
+        ax.set_ylim(span(self.table[y]))
         legend(ax, self.lines_, list(map(str, names)))
         return finish(self, ax)

@@ -276,10 +276,12 @@ class MitigationDisplay(Display):
             self.panels_[measure] = panel
             self._draw(panel, measure, models, point_kwargs or {})
             low, high = limits if measure in PLACES else span(
-                self._numbers([measure]), zero=measure != RATE
+                self._numbers([measure]), zero=measure != RATE or self._is_share(RATE)
             )  # fmt: skip
-            # Room for the number that stands above the last point.
+            # Room for the number above the last point, which the axis does not take part in.
             panel.set_xlim(low - 0.08 * (high - low), high + 0.08 * (high - low))
+            panel.spines["bottom"].set_bounds(low, high)
+            panel.set_xticks([tick for tick in panel.get_xticks() if low <= tick <= high])
             panel.set_ylim(n_rows - 0.4, -0.75)
             panel.set_yticks(range(len(names)))
             labels = [shorten(name, 20) for name in names] if place == 0 else [""] * len(names)

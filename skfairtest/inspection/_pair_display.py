@@ -198,14 +198,16 @@ class PairDisplay(Display):
         assert pair is not None and pair.outputs is not None
         self.dumbbell_ = inner = ax.inset_axes([0.02, 0.1, 0.96, 1.9], transform=ax.transData)
         high, low = pair.outputs
-        drawn = [high, low] if pair.threshold is None else [high, low, low + pair.threshold]
-        if pair.output.startswith("probability"):
-            drawn += [0.0, 1.0]
-        least, largest = span(drawn, zero=False)
+        is_probability = pair.output.startswith("probability")
+        start, end = low, low + (pair.threshold or 0.0)  # of a line as long as the threshold
+        if is_probability and end > 1:
+            start, end = max(0.0, start + 1 - end), 1.0
+        least, largest = span([0.0, 1.0] if is_probability else [high, low, end], zero=False)
         margin = 0.1 * (largest - least)  # for the figures beside the points
         inner.set(xlim=(least - margin, largest + margin), ylim=(-1, 1), yticks=[])
-        if pair.output.startswith("probability"):
+        if is_probability:
             inner.set_xticks([0, 0.25, 0.5, 0.75, 1])
+            inner.spines["bottom"].set_bounds(0, 1)
         bare(inner)
         style = {"color": ink(), "linewidth": 2.5, "alpha": 0.5, "zorder": 1, **line_kwargs}
         (self.line_,) = inner.plot([low, high], [0, 0], **style)
@@ -222,13 +224,12 @@ class PairDisplay(Display):
             textcoords="offset points", ha="center", va="bottom", size=size,
         )  # fmt: skip
         if pair.threshold is not None:
-            end = low + pair.threshold
             self.threshold_ = inner.plot(
-                [low, end], [-0.55, -0.55], color=ink(), marker="|", linestyle=":", linewidth=1.2
+                [start, end], [-0.55, -0.55], color=ink(), marker="|", linestyle=":", linewidth=1.2
             )[0]
             right = end < least + 0.75 * (largest - least)  # where there is room for the words
             inner.annotate(
-                f"threshold {number(pair.threshold)}", (end if right else low, -0.55),
+                f"threshold {number(pair.threshold)}", (end if right else start, -0.55),
                 xytext=(5 if right else -5, 0), textcoords="offset points",
                 ha="left" if right else "right", va="center", size=0.85 * size,
             )  # fmt: skip

@@ -21,6 +21,7 @@ from skfairtest.inspection._style import (
     ink,
     is_many,
     legend,
+    span,
     wrap,
 )
 from skfairtest.model_selection._refit import PREFIX, metric_names, not_dominated, two_columns
@@ -177,13 +178,13 @@ class ParetoDisplay(Display):
         table = self.table[known]
         style: dict[str, Any] = {
             "color": NEUTRAL, "s": 28, "linewidths": 0, "rasterized": is_many(table),
-            **(scatter_kwargs or {}),
+            "clip_on": False, **(scatter_kwargs or {}),
         }  # fmt: skip
         self.points_ = ax.scatter(table["unfairness"], table["objective"], **style)
         front = table.loc[table["on_front"]].sort_values(["unfairness", "objective"])
         style = {
             "color": FOUND, "marker": MARKERS[0], "linewidth": 1.5, "drawstyle": "steps-post",
-            **(line_kwargs or {}),
+            "clip_on": False, **(line_kwargs or {}),
         }  # fmt: skip
         (self.front_,) = ax.plot(front["unfairness"], front["objective"], **style)
         shown = {"candidate": self.points_, "no other beats it in both": self.front_}
@@ -193,14 +194,17 @@ class ParetoDisplay(Display):
             (self.refit_,) = ax.plot(
                 chosen["unfairness"], chosen["objective"], linestyle="", marker="s", markersize=14,
                 markerfacecolor="none", markeredgecolor=ink(), markeredgewidth=2,
+                clip_on=False,
             )  # fmt: skip
             shown["refitted"] = self.refit_
         if self.limit is not None:
             self.limit_ = ax.axvline(self.limit, color=BOUND, linestyle="--", linewidth=1.2)
             shown[f"limit {number(self.limit)}"] = self.limit_
+        ax.set_xlim(span([*table["unfairness"], self.limit or 0.0]))
+        ax.set_ylim(span(table["objective"], zero=False))
         ax.set_xlabel(f"{wrap(self.x, 50)} (smaller is better)", parse_math=False)
         ax.set_ylabel(f"{wrap(self.y, 30)} (larger is better)", parse_math=False)
-        legend(ax, list(shown.values()), list(shown), ncols=2)
+        legend(ax, list(shown.values()), list(shown))
         return finish(self, ax)
 
 

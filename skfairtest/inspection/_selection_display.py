@@ -216,7 +216,7 @@ class SelectionDisplay(Display):
             words = f"{rate}   {_count(n)} rows"
             texts[place] = words + (f"   ({letters.get(note, '…')})" if note else "")
         drawn = [*value, *low, *high]
-        ax.set_xlim((-0.02, 1.02) if share else span(drawn))
+        ax.set_xlim((0, 1) if share else span(drawn))
         ax.grid(axis="x", alpha=0.3)
         ax.set_axisbelow(True)
         if share:

@@ -148,13 +148,16 @@ def texts_on_right(ax: Any, texts: Sequence[str], head: str = "") -> list[Any]:
 
     where = blended_transform_factory(ax.transAxes, ax.transData)
     kept = [
-        ax.text(1.02, place, text, transform=where, va="center", ha="left", parse_math=False)
+        ax.annotate(
+            text, (1, place), xycoords=where, xytext=(10, 0), textcoords="offset points",
+            va="center", ha="left", parse_math=False, annotation_clip=False,
+        )
         for place, text in enumerate(texts)
-    ]
+    ]  # fmt: skip
     if head:
         kept.append(
             ax.annotate(
-                head, (1.02, 1), xycoords="axes fraction", xytext=(0, 3),
+                head, (1, 1), xycoords="axes fraction", xytext=(10, 3),
                 textcoords="offset points", va="bottom", ha="left", alpha=0.8,
             )
         )  # fmt: skip
@@ -179,7 +182,9 @@ def row_intervals(
     )  # fmt: skip
     points: list[Any] = []
     for place, value in enumerate(values):
+        # A point at the end of the axis is whole.
         style = {"linestyle": "", "marker": "o", "markersize": size, "color": colors[place]}
+        style["clip_on"] = False
         if is_hollow[place]:
             style["markerfacecolor"] = paper()
         where = ([value], [at[place]]) if known[place] else ([], [])
@@ -215,27 +220,26 @@ def is_share(measure: str | None) -> bool:
     return words.startswith("share") or words.endswith("rate") or words == "accuracy"
 
 
-def legend(
-    ax: Any,
-    handles: Sequence[Any],
-    names: Sequence[str],
-    ncols: int | None = None,
-    *,
-    lift: float = 0.0,
-    side: str = "left",
-) -> Any:
-    """Put a legend above the axes, where it hides nothing, and `lift` lines above what is there.
+def legend(ax: Any, handles: Sequence[Any], names: Sequence[str], *, side: str = "left") -> Any:
+    """Put a legend above the axes, where it hides nothing, in as many columns as there is room for.
 
-    Above rows with names it begins at the right `side`, as there is room above the names.
+    Above rows with names it begins at the right `side`, as there is room above the names, while
+    texts on the right of the axes may have a head.
     """
+    from matplotlib.font_manager import FontProperties
+
     names = [shorten(name, 48) for name in names]
-    if ncols is None:
-        longest = max(map(width, names)) + 6
-        inches = ax.get_window_extent().width / ax.figure.dpi
-        ncols = max(1, min(len(names), 4, int(inches * 12.5 / longest)))
+    # Letters that have room: of about 0.6 of their size, above axes that layouts make larger.
+    inches = 1.1 * ax.get_window_extent().width / ax.figure.dpi
+    room = inches * 72 / (0.6 * FontProperties().get_size_in_points())
+    # A sign and the gaps beside it are as wide as eight letters.
+    widths = [width(name) + 8 for name in names]
+    ncols = min(len(names), 4)
+    while ncols > 1 and sum(map(max, np.array_split(widths, ncols))) > room:
+        ncols -= 1
     return named_legend(
         ax, handles, names, loc=f"lower {side}", bbox_to_anchor=(float(side == "right"), 1),
-        borderaxespad=0.3 + 1.4 * lift, ncols=ncols,
+        borderaxespad=0.3, ncols=ncols,
     )  # fmt: skip
 
 
@@ -309,13 +313,22 @@ def wrap(text: Any, most: int, lines: int = 2) -> str:
 
 
 def span(values: Iterable[float], *, zero: bool = True) -> tuple[float, float]:
-    """Return limits of an axis that shows all finite values, with a margin."""
+    """Return limits of an axis that shows all finite values, with a margin.
+
+    The margin does not pass 0, and passes 1 only if a value does: there shares and probabilities
+    end.
+    """
     known = [float(value) for value in values if value is not None and math.isfinite(value)]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)
     margin = 0.06 * (high - low) or 0.06 * max(abs(high), 1.0)
-    return (low if zero and low == 0 else low - margin), high + margin
+    first, last = low - margin, high + margin
+    if low >= 0:
+        first = max(first, 0.0)
+    if -1 <= low and high <= 1:
+        first, last = max(first, -1.0), min(last, 1.0)
+    return first, last
 
 
 # Letters ------------------------------------------------------------------------------------------

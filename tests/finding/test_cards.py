@@ -145,6 +145,12 @@ def test_names_and_values_are_text_whatever_they_say():
     assert html.count("<bdi") == html.count("</bdi>") > 8
 
 
+def test_words_around_names_from_right_to_left_go_from_left_to_right():
+    # The browser would take the way of the first letter.
+    assert '<bdi dir="ltr">' in in_html("\u2068שם\u2069 → A")
+    assert in_html("שם") == "<bdi>שם</bdi>"
+
+
 def test_long_values_are_cut_off():
     assert len(in_html("x" * 10_000)) < 300 and "…" in in_html("x" * 10_000)
     assert "…" not in in_html("x" * 200)

@@ -239,7 +239,7 @@ def test_heads_of_tables_do_not_break_within_a_word(browser, pages):
 # On paper ----------------------------------------------------------------------------------------
 
 
-def pages_on_paper(browser, tmp_path):
+def pages_on_paper(browser, tmp_path, *how):
     """The text of each page as printed, by poppler."""
     if where("pdftotext") is None:
         missing("pdftotext (poppler-utils)")
@@ -247,8 +247,11 @@ def pages_on_paper(browser, tmp_path):
     pdf = tmp_path / "page.pdf"
     pdf.write_bytes(base64.b64decode(told["data"]))
     run = subprocess.run(
-        ["pdftotext", "-layout", str(pdf), "-"], check=True, capture_output=True, text=True
-    )
+        ["pdftotext", *(how or ("-layout",)), str(pdf), "-"],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    if how:
+        return run.stdout
     # A form feed ends each page.
     return [" ".join(page.split()) for page in run.stdout.split("\f")[:-1]]
 
@@ -293,10 +296,27 @@ def test_the_first_page_is_whole_on_paper_and_four_come_before_the_appendix(
         "return [...document.querySelectorAll('.step')].map(e => e.innerText)"
     )
     assert 2 <= len(steps) <= 3 and all(step in first for step in steps)
-    assert printed[1].startswith("The people in the table")
-    (appendix,) = [k for k, words in enumerate(printed) if words.startswith("Appendix")]
+    (appendix,) = [k for k, words in enumerate(printed) if " Appendix With what" in f" {words}"]
     # Groups of perturbed inputs, which somebody asked for, may take a page of their own.
     assert appendix <= 4 + (name == "usual")
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_no_head_parts_from_what_follows_and_no_page_is_half_empty(browser, pages, tmp_path, name):
+    show(browser, pages(name))
+    heads = browser.execute_script(
+        "return [...document.querySelectorAll('h2, h3, caption, details:not(.rest) > summary')]"
+        ".map(e => e.textContent.replace(/\\s+/g, ''))"
+    )
+    printed = ["".join(page.split()) for page in pages_on_paper(browser, tmp_path)]
+    assert [page[-80:] for page in printed if page.endswith(tuple(heads))] == []
+    if name == "hostile":  # a card of its names needs more than half a page, which may be left
+        return
+    boxes = pages_on_paper(browser, tmp_path, "-bbox")
+    appendix = next(k for k, page in enumerate(printed) if "AppendixWithwhat" in page)
+    for page in boxes.split("<page ")[1 : 1 + appendix]:
+        height = float(re.search(r'height="([\d.]+)"', page)[1])
+        assert max(map(float, re.findall(r'yMax="([\d.]+)"', page))) > height / 2
 
 
 @pytest.mark.parametrize("name", ["usual", "huge"])

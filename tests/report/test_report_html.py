@@ -6,6 +6,7 @@ import builtins
 import copy
 import json
 import re
+from dataclasses import dataclass
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,7 +21,14 @@ from skfairtest import AuditReport
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import listed, percent, with_difference
 from skfairtest.report._render import plots
-from skfairtest.report._render.blocks import FigureBlock, alike, fixed, seconds, with_interval
+from skfairtest.report._render.blocks import (
+    FigureBlock,
+    Section,
+    alike,
+    fixed,
+    seconds,
+    with_interval,
+)
 from skfairtest.report._render.first_page import PAGES, first_page, next_steps
 from skfairtest.report._render.html import _environment, render_fragment, render_html
 from skfairtest.report._render.markdown import in_markdown, render_markdown
@@ -493,7 +501,10 @@ def test_a_regressor_without_threshold_has_shares_of_the_spread_and_no_hundred_p
     words = words_of(read(rendered("regression")))
     for told in ("5% of the spread", "72.5%", "32.5%", "3.0%", "88,000"):
         assert told in words, told
-    assert "100%" not in words and "treated differently" not in words.split("Appendix")[0]
+    # The axis of shares ends there.
+    without = re.sub("<svg.*?</svg>", "", rendered("regression"), flags=re.DOTALL)
+    assert "100%" not in words_of(Page(without))
+    assert "treated differently" not in words.split("Appendix")[0]
     assert "The mean prediction is 0.10" in words
     assert "1,300 of the 4,000 people in the table would get a prediction that differs" in words
     assert "Largest possible difference: 31,400 (proven" in words
@@ -769,3 +780,75 @@ def test_small_groups_are_marked_and_said_to_be_uncertain():
     for name, is_small in names.items():
         mark = " \\*" if is_small else ""
         assert f"| {name}{mark} |" in text
+
+
+# What the templates are ready for ----------------------------------------------------------------
+
+
+@dataclass
+class VerdictBlock:
+    status: str
+    words: str
+
+
+def page_with(*blocks, **variables):
+    """A page of these blocks alone."""
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            report={"created": "2026-01-02T03:04:05+00:00", "versions": {}},
+            title="Audit of Model", sections=[Section("finding", "The finding", blocks)],
+            card_css="", **variables,
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "status, sign, name",
+    [
+        ("pass", "✓", "pass"), ("fail", "✗", "fail"), ("undecided", "?", "undecided"),
+        ("not checked", "–", "notchecked"),
+    ],
+)  # fmt: skip
+def test_a_verdict_has_a_sign_and_a_word_besides_its_colour(status, sign, name):
+    html = page_with(VerdictBlock(status, "0.2 is <above> 0.1"))
+    page = Page(html)
+    assert page.problems == []
+    assert {"class": f"verdict verdict-{name}"} in page.all("span")
+    assert f"{sign} {status.capitalize()} 0.2 is <above> 0.1" in words_of(page)
+    assert f".verdict-{name} {{ color:" in html
+
+
+@pytest.mark.parametrize("about", [None, {}, {"title": None, "purpose": ""}])
+def test_a_page_that_is_told_nothing_of_the_model_has_the_usual_head(about):
+    page = Page(page_with(about=about))
+    assert words_of(page).startswith("Audit of Model Skip to the finding Audit of Model 2026-01-02")
+    assert not page.all("dl") and page.problems == []
+
+
+def test_the_head_tells_what_the_model_is_for():
+    about = {"title": "Loans <2026>", "purpose": "Grants & refuses", "owner": "מחלקה"}
+    page = Page(page_with(about=about))
+    words = words_of(page)
+    assert words.startswith("Loans <2026> Skip to the finding Loans <2026> 2026-01-02 03:04")
+    assert "Audit Audit of Model Purpose Grants & refuses Owner מחלקה" in words
+    assert "Data" not in words and page.problems == []
+
+
+def lightness(color):
+    """Relative luminance, as WCAG 2 has it."""
+    parts = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [v / 12.92 if v <= 0.03928 else ((v + 0.055) / 1.055) ** 2.4 for v in parts]
+    return sum(w * v for w, v in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_verdicts_can_be_read_in_both_modes(mode):
+    css = Path(plots.__file__).parents[1].joinpath("templates", "report.css").read_text("utf-8")
+    rules = re.findall(r":root \{(.*?)\}", css, flags=re.DOTALL)[mode == "dark"]
+    colors = dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", rules))
+    for ground in ("paper", "shade"):
+        for name in ("pass", "fail", "undecided", "soft", "ink", "accent"):
+            dark, light = sorted(lightness(colors[one]) for one in (name, ground))
+            assert (light + 0.05) / (dark + 0.05) >= 4.5, (mode, name, ground)
