@@ -63,7 +63,7 @@ def compare_rules(
         n=len(context.rows),
         n_rows=len(context.space.data),
         overall=auditor.overall_,
-        max_conditions=auditor.n_conditions_,
+        max_conditions=auditor.max_conditions_,
         n_differ=int(all_rules["differs"].sum()),
         early=auditor.stop_reason_ if auditor.stop_kind_ == "max_time" else "",
     )
