@@ -145,7 +145,10 @@ def test_perturbed_inputs_have_a_section_of_their_own():
     assert "## Groups of perturbed inputs (TestSGD)" in report.to_markdown()
     assert "inside, of inputs" in report.to_markdown()
     assert "perturbed groups" in report.parts["part"].tolist()
-    assert AuditReport.from_dict(report.to_dict()).display("perturbed_groups").counted == "perturbed inputs"
+    assert (
+        AuditReport.from_dict(report.to_dict()).display("perturbed_groups").counted
+        == "perturbed inputs"
+    )
     assert report.display("groups").counted == "rows"
     # The gate is about people.
     assert outcome(report, 0.05).low == rows.low != near.low
