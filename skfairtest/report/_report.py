@@ -43,7 +43,7 @@ from skfairtest.report._types import (
     R,
     Report,
 )
-from skfairtest.report.parts import PARTS, WrittenReport, part_named
+from skfairtest.report.parts import PARTS, part_named, written_report
 from skfairtest.report.parts.groups import GroupsPart
 from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.report.parts.twins.results import Twins, TwinsPart, together
@@ -720,10 +720,10 @@ def run_parts(
     return AuditReport(finished(_written(context)), auditors=context.auditors, context=context)
 
 
-def _written(context: AuditContext) -> WrittenReport:
+def _written(context: AuditContext) -> Report:
     """The report but for its sentences."""
     favourable = context.result(SelectionPart).favourable
-    return WrittenReport(
+    return Report(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         model=describe_model(context),
         data=describe_data(context),
@@ -784,7 +784,7 @@ class _Version(msgspec.Struct):
     schema: Any = 0
 
 
-def read_report(text: Any) -> WrittenReport:
+def read_report(text: Any) -> Report:
     """Read a report from JSON.
 
     Raises
@@ -804,7 +804,7 @@ def read_report(text: Any) -> WrittenReport:
             f"schema {version!r}. Make the report again with this version of skfairtest."
         )
     try:
-        return msgspec.json.decode(text, type=WrittenReport)
+        return msgspec.json.decode(text, type=written_report())
     except msgspec.ValidationError as error:
         raise ValueError(
             f"The report is not as AuditReport.to_json writes it: {error}. Give the whole file."

@@ -61,8 +61,11 @@ class Runner:
         self.interrupted = False
         known = {result.name for result in context.results if result.status == "done"}
         tasks = [(task, part) for part in parts for task in part.tasks(context)]
+        new = {part.result for task, part in tasks if task.blank.name not in known}
         self.waiting = [
-            one for one in tasks if one[0].blank.name not in known or one[0].is_last_word
+            (task, part)
+            for task, part in tasks
+            if task.blank.name not in known or (task.is_last_word and new & set(part.needs))
         ]
         self.waiting.sort(key=lambda one: one[0].order)
         progress.begin("audit", len(self.waiting))

@@ -1,13 +1,16 @@
 """The parts of an audit. Each is a file or a folder here, and an object in this list.
 
+A part needs nothing else: what runs, what is written and read, limits and pages go over the list.
 The order is that in which a report speaks of them; when they run, their tasks say.
 """
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
+
+import msgspec
 
 from skfairtest.report._redact import neither
 from skfairtest.report._types import PartResult, Report
@@ -23,7 +26,7 @@ from skfairtest.report.parts.search import Search
 from skfairtest.report.parts.selection import Selection
 from skfairtest.report.parts.twins import LargestDifferences
 
-PARTS: tuple[Part, ...] = (
+PARTS: list[Part] = [
     Predictions(),
     Rows(),
     LargestDifferences(),
@@ -34,18 +37,28 @@ PARTS: tuple[Part, ...] = (
     Errors(),
     PerturbedGroups(),
     MovedTwins(),
-)
-
-if TYPE_CHECKING:
-    AnyPart = PartResult
-else:
-    AnyPart = reduce(or_, [part.result for part in PARTS])
+]
 
 
-class WrittenReport(Report, frozen=True, kw_only=True):
-    """What skfairtest.audit found. Figures that are not known are null."""
+def written_report() -> type[Report]:
+    """The type of a report that is read: its parts are any of those in the list."""
+    return _with_results(*(part.result for part in PARTS))
 
-    parts: Annotated[list[AnyPart], neither("In the order in which they ran.")]
+
+@cache
+def _with_results(*kinds: type[PartResult]) -> type[Report]:
+    any_part: Any = reduce(or_, kinds)
+    parts = Annotated[list[any_part], neither("In the order in which they ran.")]
+    made: Any = msgspec.defstruct(
+        "WrittenReport",
+        [("parts", parts)],
+        bases=(Report,),
+        namespace={"__doc__": Report.__doc__},
+        frozen=True,
+        kw_only=True,
+    )
+    kind: type[Report] = made
+    return kind
 
 
 def part_named(name: str) -> Part:
