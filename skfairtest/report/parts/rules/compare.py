@@ -45,7 +45,7 @@ def compare_rules(
         attributes=names,
         sensitive_features=sensitive,
         max_conditions=3,  # longer rules nobody reads
-        max_time=deadline.left,  # without end still as long as there are not too many of them
+        max_time=min(deadline.left, 1e9),  # without one, too many rules would be an error
         n_jobs=context.n_jobs,
         random_state=context.seed,
     )
