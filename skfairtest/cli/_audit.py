@@ -11,7 +11,7 @@ from typing import Any
 from skfairtest.cli._config import options_of
 from skfairtest.cli._data_file import DataTable
 from skfairtest.cli._errors import CommandError, ExitCode
-from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
+from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_output
 from skfairtest.cli._inputs import (
     DEFAULTS,
     CommandInputs,
@@ -131,7 +131,7 @@ def run(words: Sequence[str]) -> int:
         left = AuditReport.from_dict(report.to_dict(rows=options.rows))
         text = RENDER[option](left, outcome)
         try:
-            write_whole(where, text)
+            write_output(where, text)
         except OSError as error:  # such as a disk that is full by now; the others may be written
             failed.append(f"{option} {where!r} could not be written: {error.strerror or error}.")
     print_outcome(report, outcome, quiet=options.quiet, aside=STANDARD_OUTPUT in written.values())

@@ -9,7 +9,7 @@ from typing import Any
 
 from skfairtest.cli._audit import check_possible, read_limits
 from skfairtest.cli._errors import CommandError, ExitCode
-from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
+from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_output
 from skfairtest.cli._inputs import DEFAULTS, CommandInputs, command_errors, read_inputs
 from skfairtest.cli._parser import (
     Parser,
@@ -80,7 +80,7 @@ def run(words: Sequence[str]) -> int:
     if options.json is not None:
         checks = [vars(check) for check in outcome.checks]
         plain = {**found["written"], "outcome": outcome.status, "checks": checks}
-        write_whole(options.json, json.dumps(plain, ensure_ascii=False, allow_nan=False) + "\n")
+        write_output(options.json, json.dumps(plain, ensure_ascii=False, allow_nan=False) + "\n")
     print_aside = note if options.json == STANDARD_OUTPUT else say
     if not options.quiet and outcome.checks:
         print_aside(found["sentence"])

@@ -11,7 +11,7 @@ import pandas as pd
 
 from skfairtest.cli._audit import run_audit
 from skfairtest.cli._errors import CommandError, ExitCode, ModelFailed
-from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
+from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_output
 from skfairtest.cli._inputs import DEFAULTS, command_errors, read_inputs
 from skfairtest.cli._parser import Parser, add_model_options, add_search_options, fill_in
 from skfairtest.cli._terminal import models_prints_aside, note, say
@@ -69,7 +69,7 @@ def run(words: Sequence[str]) -> int:
         reports = _audits(options, names)
     table = reports[0].compare(reports[1], names=names)
     if options.markdown is not None:
-        write_whole(options.markdown, _markdown(table, names))
+        write_output(options.markdown, _markdown(table, names))
     if options.markdown != STANDARD_OUTPUT:
         say(_text(table, names))
     if any(report.status == "interrupted" for report in reports) and options.data is not None:

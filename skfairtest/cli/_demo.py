@@ -9,7 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 
 from skfairtest.cli._audit import check_html
-from skfairtest.cli._files import check_outputs, write_whole
+from skfairtest.cli._files import check_outputs, write_output
 from skfairtest.cli._inputs import command_errors
 from skfairtest.cli._parser import Parser, at_least_one, fill_in, number, seconds, whole
 from skfairtest.cli._terminal import say
@@ -76,7 +76,7 @@ def run(words: Sequence[str]) -> int:
                 max_time=options.max_time,
                 random_state=options.seed,
             )
-            write_whole(options.html, report.to_html())
+            write_output(options.html, report.to_html())
             say(f"\nThe report is in {options.html}.")
     return 0
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from skfairtest._writing import write_file
 from skfairtest.base import BaseAuditor
 from skfairtest.group._base import GroupAuditor
 from skfairtest.report._compare import compare_reports
@@ -17,7 +18,6 @@ from skfairtest.report._limits import Limits, LimitsOutcome, check_limits
 from skfairtest.report._measure.plain import plain, real, unlike
 from skfairtest.report._render.text import render_text
 from skfairtest.report._without_rows import without_rows
-from skfairtest.report._writing import write_whole
 
 
 class AuditReport:
@@ -522,7 +522,7 @@ def _limits(limits: Limits | None, named: dict[str, Any]) -> Limits:
 def write(path: Any, text: str) -> None:
     """Write a text file, and replace an existing one."""
     try:
-        write_whole(path, text)
+        write_file(path, text)
     except OSError as error:
         raise type(error)(
             f"{str(path)!r} cannot be written: {error.strerror or error}. Give a path in a folder "

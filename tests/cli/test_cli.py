@@ -249,12 +249,12 @@ def test_junit_is_read_by_others(run):
 
 @slow_sample
 def test_a_disk_that_is_full_at_the_end(run, monkeypatch):
-    from skfairtest.cli import _files
+    from skfairtest import _writing
 
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_files.tempfile, "mkstemp", full)
+    monkeypatch.setattr(_writing.tempfile, "mkstemp", full)
     words = ["audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.01"]
     code, out, err = run(*words, "--json", "a.json", "--junit", "a.xml")
     assert code == 2 and out.startswith("Exceeded: ")

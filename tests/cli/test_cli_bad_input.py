@@ -478,12 +478,12 @@ def test_a_page_without_jinja2(refused, monkeypatch):
 
 
 def test_files_are_whole_or_not_there(monkeypatch):
-    from skfairtest.cli._files import write_whole
+    from skfairtest._writing import write_file
 
     Path("a.txt").write_text("before", encoding="utf-8")
     monkeypatch.setattr("os.replace", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        write_whole("a.txt", "after")
+        write_file("a.txt", "after")
     assert (
         Path("a.txt").read_text(encoding="utf-8") == "before"
         and len(list(Path().glob("*a.txt*"))) == 1
@@ -492,15 +492,15 @@ def test_files_are_whole_or_not_there(monkeypatch):
 
 
 def test_files_keep_their_rights_and_links():
-    from skfairtest.cli._files import write_whole
+    from skfairtest._writing import write_file
 
     Path("a.txt").write_text("before", encoding="utf-8")
     os.chmod("a.txt", 0o640)
     os.symlink("a.txt", "link.txt")
-    write_whole("link.txt", "after")
+    write_file("link.txt", "after")
     assert Path("a.txt").read_text(encoding="utf-8") == "after" and Path("link.txt").is_symlink()
     assert os.stat("a.txt").st_mode & 0o777 == 0o640
-    write_whole(os.devnull, "nothing")
+    write_file(os.devnull, "nothing")
     assert Path(os.devnull).exists() and not Path(os.devnull).is_file()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 
-def write_whole(where: Any, text: str) -> None:
+def write_file(where: Any, text: str) -> None:
     """Write a file in one step, so that nobody reads half of it; an existing one is replaced.
 
     A letter that no file can hold, such as half a pair of surrogates, is written by its number.
