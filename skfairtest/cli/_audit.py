@@ -8,12 +8,10 @@ from dataclasses import fields
 from importlib.util import find_spec
 from typing import Any
 
-from skfairtest.cli._config import options_of
-from skfairtest.cli._data_file import DataTable
+from skfairtest.cli._config import read_options
 from skfairtest.cli._errors import CommandError, ExitCode
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_output
 from skfairtest.cli._inputs import (
-    DEFAULTS,
     CommandInputs,
     command_errors,
     make_auditor,
@@ -23,13 +21,12 @@ from skfairtest.cli._inputs import (
 )
 from skfairtest.cli._junit import junit
 from skfairtest.cli._markdown import markdown
-from skfairtest.cli._parser import Parser, add_model_options, add_search_options, fill_in, number
+from skfairtest.cli._parser import Parser, add_audit_options, number
 from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.report._limits import Limits, LimitsOutcome, check_limits, parts_for
 from skfairtest.report._render.text import render_text
 from skfairtest.report._report import AuditReport
 from skfairtest.report._without_rows import KEPT
-from skfairtest.space._protected_names import protected_names
 
 HELP = """
 usage: skfairtest audit MODEL DATA --sensitive COLUMNS [options]
@@ -74,7 +71,6 @@ Example: skfairtest audit model.skops test.csv --sensitive sex,race \\
 """
 WHERE = "the page that --html writes"
 LIMITS = [field.name for field in fields(Limits)]
-OWN_DEFAULTS = {"estimates_decide": False, "rows": KEPT[0]}
 #: In the order in which they are written: the quickest first.
 OUTPUTS = ("json", "junit", "markdown", "html")
 SHOW_MAPS = ("json", "markdown", "html")
@@ -85,8 +81,7 @@ def make_parser() -> Parser:
     parser = Parser("audit", HELP)
     parser.add_argument("model", nargs="?", metavar="MODEL")
     parser.add_argument("data", nargs="?", metavar="DATA")
-    add_model_options(parser)
-    add_search_options(parser)
+    add_audit_options(parser)
     for name in LIMITS:
         option = "--" + name.replace("_", "-")
         if name == "estimates_decide":
@@ -94,9 +89,8 @@ def make_parser() -> Parser:
         else:
             parser.add_argument(option, type=number)
     for name in OUTPUTS:
-        parser.add_argument(f"--{name}", metavar="F")
-    parser.add_argument("--rows", choices=KEPT)
-    parser.add_argument("--quiet", action="store_true")
+        parser.add_argument(f"--{name}", metavar="FILE")
+    parser.add_argument("--rows", choices=KEPT, default=KEPT[0])
     parser.add_argument("--config", metavar="FILE")
     return parser
 
@@ -104,10 +98,7 @@ def make_parser() -> Parser:
 def run(words: Sequence[str]) -> int:
     """Run the command and return its exit code."""
     parser = make_parser()
-    options = parser.parse_args(words)
-    of_file = options_of(options.config, parser.options) if "config" in options else {}
-    absent = dict.fromkeys(["model", "data", *LIMITS, *OUTPUTS])
-    options = fill_in(options, of_file, DEFAULTS, {**absent, **OWN_DEFAULTS})
+    options = read_options(parser, words)
     for name in ("model", "data"):
         if not getattr(options, name):
             parser.error(f"expected MODEL and DATA; {name.upper()} is missing")
@@ -147,13 +138,14 @@ def run_audit(
     from skfairtest.report._audit import audit
     from skfairtest.transports import QuantileTransport
 
+    table, has_more = inputs.table, inputs.table.not_in_model is not None
     # Limits and the terminal have the first map; only files show others, too.
     moved = any(getattr(options, name, None) for name in SHOW_MAPS) or QuantileTransport()
     return audit(
         inputs.model,
-        inputs.table.X,
-        inputs.table.y,
-        sensitive_features=sensitive_features(inputs.table),
+        table.X,
+        table.y,
+        sensitive_features=[*table.sensitive, table.not_in_model] if has_more else table.sensitive,
         auditor=make_auditor(options, inputs, options.auditor),
         favourable=read_favourable(options, inputs),
         max_time=options.max_time,
@@ -161,16 +153,6 @@ def run_audit(
         progress=False if options.quiet else "auto",
         **(needed or {"moved": moved}),
     )
-
-
-def sensitive_features(table: DataTable) -> Any:
-    """Return the names of sensitive columns in the model's table, and columns outside of it."""
-    if table.not_in_model is None:
-        return table.sensitive
-    names = table.sensitive
-    if isinstance(names, str):
-        names = protected_names(table.X.columns)
-    return [*names, table.not_in_model]
 
 
 def print_outcome(report: AuditReport, outcome: LimitsOutcome, *, quiet: bool, aside: bool) -> None:
@@ -221,16 +203,12 @@ def check_possible(limits: Limits, inputs: CommandInputs, threshold: float | Non
         For a limit that could never be decided, or never be exceeded.
     """
     is_number = predicts_numbers(inputs)
-    if is_number and limits.max_on_data_rate is not None and threshold is None:
-        raise CommandError(
-            "--max-on-data-rate needs --threshold with a model that predicts numbers: the "
-            "difference above which a row counts. Add --threshold."
-        )
-    if is_number and limits.max_moved_rate is not None and threshold is None:
-        raise CommandError(
-            "--max-moved-rate needs --threshold with a model that predicts numbers: the "
-            "difference above which a decision counts as another one. Add --threshold."
-        )
+    for name, counted in (("on_data", "a row counts"), ("moved", "a decision counts as another")):
+        if is_number and getattr(limits, f"max_{name}_rate") is not None and threshold is None:
+            raise CommandError(
+                f"--max-{name.replace('_', '-')}-rate needs --threshold with a model that predicts "
+                f"numbers: the difference above which {counted}. Add --threshold."
+            )
     if is_number and limits.min_impact_ratio is not None:
         raise CommandError(
             "--min-impact-ratio is about shares of favourable labels; the model predicts "
@@ -238,17 +216,13 @@ def check_possible(limits: Limits, inputs: CommandInputs, threshold: float | Non
         )
     if is_number or not callable(getattr(inputs.model, "predict_proba", None)):
         return
-    score = limits.max_group_score
-    if score is not None and score >= 1:
-        raise CommandError(
-            f"--max-group-score {score:g} can never be exceeded: shares of favourable labels "
-            "differ by 1 at most. Give a limit below 1, such as 0.1."
-        )
-    if limits.max_degree is not None and limits.max_degree >= 1:
-        raise CommandError(
-            f"--max-degree {limits.max_degree:g} can never be exceeded: the model gives "
-            "probabilities, which differ by 1 at most. Give a limit below 1, such as 0.1."
-        )
+    for name, what in (("group_score", "shares of favourable labels"), ("degree", "probabilities")):
+        limit = getattr(limits, f"max_{name}")
+        if limit is not None and limit >= 1:
+            raise CommandError(
+                f"--max-{name.replace('_', '-')} {limit:g} can never be exceeded: {what} differ by "
+                "1 at most. Give a limit below 1, such as 0.1."
+            )
 
 
 def check_html(where: str | None) -> None:

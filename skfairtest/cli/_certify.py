@@ -10,16 +10,8 @@ from typing import Any
 from skfairtest.cli._audit import check_possible, read_limits
 from skfairtest.cli._errors import CommandError, ExitCode
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_output
-from skfairtest.cli._inputs import DEFAULTS, CommandInputs, command_errors, read_inputs
-from skfairtest.cli._parser import (
-    Parser,
-    add_model_options,
-    at_least_one,
-    fill_in,
-    number,
-    seconds,
-    whole,
-)
+from skfairtest.cli._inputs import command_errors, read_inputs
+from skfairtest.cli._parser import Parser, add_options, number
 from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.finding._words import listed as all_of
@@ -57,24 +49,42 @@ def run(words: Sequence[str]) -> int:
     parser = Parser("certify", HELP)
     parser.add_argument("model", metavar="MODEL")
     parser.add_argument("data", metavar="DATA")
-    add_model_options(parser)
+    add_options(parser)
     parser.add_argument("--max-degree", type=number)
-    parser.add_argument("--max-time", type=seconds)
-    parser.add_argument("--max-queries", type=at_least_one)
-    parser.add_argument("--seed", type=whole)
     parser.add_argument("--json")
-    parser.add_argument("--quiet", action="store_true")
-    options = fill_in(parser.parse_args(words), DEFAULTS, dict.fromkeys(["max_degree", "json"]))
+    parser.set_defaults(sensitive_file=None)
+    options = parser.parse_args(words)
+    from skfairtest.exact import CertifiedAuditor
+
     limits = read_limits({"max_degree": options.max_degree})
     check_outputs({"--json": options.json}, [options.model, options.data, options.space])
     with models_prints_aside(), command_errors():
         inputs = read_inputs(options, options.model, options.data)
-        check_taken(inputs)
+        if inputs.table.not_in_model is not None:
+            raise CommandError(
+                f"There is nothing to certify: {not_taken(inputs.table.not_in_model.columns)}. "
+                "Leave these columns out of --sensitive; skfairtest audit compares what their "
+                "groups get."
+            )
         check_possible(limits, inputs, None)
-        auditor = make_certified(options, inputs)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NoDisparityWarning)  # the bound says more
-            interrupted = fit(auditor, inputs)
+        auditor = CertifiedAuditor(
+            inputs.model,
+            sensitive_features=inputs.table.sensitive,
+            max_time=options.max_time,
+            random_state=options.seed,
+            space=inputs.space,
+        )
+        if options.max_queries is not None:
+            auditor.set_params(max_queries=options.max_queries)
+        interrupted = False
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NoDisparityWarning)  # the bound says more
+                auditor.fit(inputs.table.X)
+        except KeyboardInterrupt:
+            if not hasattr(auditor, "fairness_degree_upper_bound_"):
+                raise
+            interrupted = True
     found = figures(auditor, options.seed, interrupted)
     outcome = check_limits(found, limits)
     if options.json is not None:
@@ -86,48 +96,6 @@ def run(words: Sequence[str]) -> int:
         print_aside(found["sentence"])
     print_aside(f"Interrupted. {outcome.verdict}" if interrupted else outcome.verdict)
     return ExitCode.INTERRUPTED if interrupted else outcome.exit_code
-
-
-def check_taken(inputs: CommandInputs) -> None:
-    """Raise an error unless the model takes the sensitive columns.
-
-    Raises
-    ------
-    CommandError
-        If it does not: there is nothing to certify.
-    """
-    if inputs.table.not_in_model is not None:
-        raise CommandError(
-            f"There is nothing to certify: {not_taken(inputs.table.not_in_model.columns)}. Leave "
-            "these columns out of --sensitive; skfairtest audit compares what their groups get."
-        )
-
-
-def make_certified(options: Any, inputs: CommandInputs) -> Any:
-    """Make the unfitted auditor, or raise an error if the model is not supported."""
-    from skfairtest.exact import CertifiedAuditor
-
-    auditor = CertifiedAuditor(
-        inputs.model,
-        sensitive_features=inputs.table.sensitive,
-        max_time=options.max_time,
-        random_state=options.seed,
-        space=inputs.space,
-    )
-    if options.max_queries is not None:
-        auditor.set_params(max_queries=options.max_queries)
-    return auditor
-
-
-def fit(auditor: Any, inputs: CommandInputs) -> bool:
-    """Search and certify; tells whether the user ended it after a bound was found."""
-    try:
-        auditor.fit(inputs.table.X)
-    except KeyboardInterrupt:
-        if not hasattr(auditor, "fairness_degree_upper_bound_"):
-            raise
-        return True
-    return False
 
 
 def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import pandas as pd
 from skfairtest.cli._audit import run_audit
 from skfairtest.cli._errors import CommandError, ExitCode, ModelFailed
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_output
-from skfairtest.cli._inputs import DEFAULTS, command_errors, read_inputs
-from skfairtest.cli._parser import Parser, add_model_options, add_search_options, fill_in
+from skfairtest.cli._inputs import command_errors, read_inputs
+from skfairtest.cli._parser import Parser, add_audit_options
 from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.finding._words import number
 from skfairtest.report._limits import Limits, check_limits
@@ -47,22 +47,18 @@ def run(words: Sequence[str]) -> int:
     parser.add_argument("first", metavar="A")
     parser.add_argument("second", metavar="B")
     parser.add_argument("data", nargs="?", metavar="DATA")
-    add_model_options(parser)
-    add_search_options(parser)
+    add_audit_options(parser)
     parser.add_argument("--names")
     parser.add_argument("--markdown", metavar="F")
-    parser.add_argument("--quiet", action="store_true")
-    absent = {"data": None, "names": None, "markdown": None}
-    given = parser.parse_args(words)
-    options = fill_in(given, DEFAULTS, absent)
+    options = parser.parse_args(words)
     names = _names(options)
     check_outputs({"--markdown": options.markdown}, [options.first, options.second, options.data])
     if options.data is None:
-        unused = sorted({*vars(given)} - {"first", "second", "names", "markdown", "quiet"})
-        if unused:
+        given = {word.partition("=")[0] for word in words if word.startswith("--")}
+        if unused := sorted(given - {"--names", "--markdown", "--quiet"}):
             raise CommandError(
-                f"--{unused[0].replace('_', '-')} applies to models only; two reports are "
-                "compared as they are. Give two models and DATA, or leave it out."
+                f"{unused[0]} applies to models only; two reports are compared as they are. Give "
+                "two models and DATA, or leave it out."
             )
         reports = [_read_report(where) for where in (options.first, options.second)]
     else:

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 from skfairtest.cli._audit import check_html
 from skfairtest.cli._files import check_outputs, write_output
 from skfairtest.cli._inputs import command_errors
-from skfairtest.cli._parser import Parser, at_least_one, fill_in, number, seconds, whole
+from skfairtest.cli._parser import Parser, at_least_one, number, seconds, whole
 from skfairtest.cli._terminal import say
 from skfairtest.datasets import load_loans
 from skfairtest.individual import SBFTAuditor
@@ -34,41 +34,48 @@ treats most differently.
 
 Example: skfairtest demo --html report.html
 """
-DEFAULTS: dict[str, Any] = {
-    "max_queries": 20_000, "max_time": 45.0, "trees": 50, "threshold": 0.1, "seed": 0,
-    "html": None, "verbose": False,
-}  # fmt: skip
 
 
 def run(words: Sequence[str]) -> int:
-    """Run the command and return its exit code."""
+    """Train, audit and print, and return the exit code."""
     parser = Parser("demo", HELP)
-    parser.add_argument("--max-queries", type=at_least_one)
-    parser.add_argument("--max-time", type=seconds)
-    parser.add_argument("--trees", type=at_least_one)
-    parser.add_argument("--threshold", type=number)
-    parser.add_argument("--seed", type=whole)
+    parser.add_argument("--max-queries", type=at_least_one, default=20_000)
+    parser.add_argument("--max-time", type=seconds, default=45.0)
+    parser.add_argument("--trees", type=at_least_one, default=50)
+    parser.add_argument("--threshold", type=number, default=0.1)
+    parser.add_argument("--seed", type=whole, default=0)
     parser.add_argument("--html")
     parser.add_argument("--verbose", action="store_true")
-    options = fill_in(parser.parse_args(words), DEFAULTS)
+    options = parser.parse_args(words)
     check_outputs({"--html": options.html}, [])
     check_html(options.html)
     with command_errors():
-        auditor, X, y = run_demo(
+        X, y = load_loans(return_X_y=True)
+        X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=options.seed)
+        model = HistGradientBoostingClassifier(
+            max_depth=4, max_iter=options.trees, random_state=options.seed
+        ).fit(X_train, y_train)
+        auditor = SBFTAuditor(
+            model,
+            sensitive_features="community",
+            threshold=options.threshold,
             max_queries=options.max_queries,
             max_time=options.max_time,
-            n_trees=options.trees,
-            threshold=options.threshold,
-            seed=options.seed,
+            random_state=options.seed,
             verbose=int(options.verbose),
+        ).fit(X_train)
+        say(
+            f"Trained a model of {options.trees} trees on {len(X_train)} invented loan "
+            f"applications.\nAccuracy on {len(X_test)} new ones: {model.score(X_test, y_test):.2f}"
+            f"\n\n{_findings(auditor, X_test)}"
         )
         if options.html is not None:
             from skfairtest.report._audit import audit
 
             report = audit(
-                auditor.estimator,
-                X,
-                y,
+                model,
+                X_test,
+                y_test,
                 sensitive_features="community",
                 favourable="granted",
                 auditor=SBFTAuditor(max_queries=options.max_queries),
@@ -79,37 +86,6 @@ def run(words: Sequence[str]) -> int:
             write_output(options.html, report.to_html())
             say(f"\nThe report is in {options.html}.")
     return 0
-
-
-def run_demo(
-    *,
-    max_queries: int,
-    max_time: float | None,
-    n_trees: int,
-    threshold: float,
-    seed: int,
-    verbose: int,
-) -> tuple[SBFTAuditor, Any, Any]:
-    """Train, audit and print; the fitted auditor, the new rows and their targets are returned."""
-    X, y = load_loans(return_X_y=True)
-    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed)
-    model = HistGradientBoostingClassifier(max_depth=4, max_iter=n_trees, random_state=seed)
-    model.fit(X_train, y_train)
-    auditor = SBFTAuditor(
-        model,
-        sensitive_features="community",
-        threshold=threshold,
-        max_queries=max_queries,
-        max_time=max_time,
-        random_state=seed,
-        verbose=verbose,
-    ).fit(X_train)
-    say(
-        f"Trained a model of {n_trees} trees on {len(X_train)} invented loan applications.\n"
-        f"Accuracy on {len(X_test)} new ones: {model.score(X_test, y_test):.2f}\n"
-    )
-    say(_findings(auditor, X_test))
-    return auditor, X_test, y_test
 
 
 def _findings(auditor: SBFTAuditor, X_new: Any) -> str:

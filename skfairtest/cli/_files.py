@@ -16,17 +16,7 @@ STANDARD_OUTPUT = "-"
 def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None]) -> None:
     """Raise an error unless each output can be written and replaces no other output or input.
 
-    Parameters
-    ----------
-    outputs : dict of str to str
-        Path by option; None where the option was not given.
-    inputs : sequence of str
-        What is read; None and "-" are no files.
-
-    Raises
-    ------
-    CommandError
-        If a file could not be written, which is known before anything was searched.
+    Outputs are paths by option, None where it was not given; inputs may be None and "-", too.
     """
     read = {Path(name).resolve() for name in inputs if name and name != STANDARD_OUTPUT}
     written: dict[Path | str, str] = {}

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from skfairtest.cli._errors import CommandError, ExitCode
-from skfairtest.cli._names import did_you_mean
 from skfairtest.cli._terminal import ended_like_interrupted, note, plain_warnings, say
 
 HELP = """
@@ -63,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     name, *rest = words
     if name not in COMMANDS:
+        from skfairtest.space._column_names import did_you_mean  # pandas, which --help needs not
+
         note(
             f"error: there is no command {name!r}.{did_you_mean(name, COMMANDS)} There are: "
             f"{', '.join(COMMANDS)}. See skfairtest --help"
@@ -74,8 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(name: str, words: list[str]) -> int:
     try:
         with plain_warnings(), ended_like_interrupted():
-            code: int = import_module(f"skfairtest.cli._{name}").run(words)
-            return code
+            return int(import_module(f"skfairtest.cli._{name}").run(words))
     except CommandError as error:
         note(f"error: {error}")
         return error.exit_code
@@ -85,9 +85,7 @@ def _run(name: str, words: list[str]) -> int:
     except SystemExit as end:  # of the parser: help was shown, or the usage was wrong
         if isinstance(end.code, str):
             note(end.code)
-        return (
-            end.code if isinstance(end.code, int) else (0 if end.code is None else ExitCode.FAILED)
-        )
+        return ExitCode.FAILED if isinstance(end.code, str) else end.code or 0
     except OSError as error:
         note(f"error: {error}")
         return ExitCode.USAGE

@@ -5,19 +5,21 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile, is_zipfile
+from zipfile import is_zipfile
+
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from skfairtest.cli._errors import CommandError
-from skfairtest.cli._names import did_you_mean
+from skfairtest.cli._terminal import note
+from skfairtest.space._column_names import did_you_mean
 
 IMPORTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-#: How files of pickle and joblib begin: a protocol of pickle, or what joblib compresses by.
-PICKLES = (b"\x80", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x1f\x8b", b"BZh")
-PICKLES_TOO = (b"\xfd7zXZ", b"\x5d\x00\x00", b"\x04\x22\x4d\x18")
-PICKLE_NAMES = (".pkl", ".pickle", ".joblib")
 WHY_UNSAFE = (
     "loading a pickle runs whatever code its author put into it, with your rights, before anything "
     "can be checked"
@@ -57,39 +59,14 @@ OF_SCIKIT_LEARN = {
 }
 
 
-def load_model(
-    where: str,
-    *,
-    trusted: Sequence[str] = (),
-    unsafe_pickle: bool = False,
-    note: Callable[..., Any],
-) -> Any:
-    """Load the model from a file or from ``package.module:object``.
+def load_model(where: str, *, trusted: Sequence[str] = (), unsafe_pickle: bool = False) -> Any:
+    """Load a fitted model from a file or from ``package.module:object``.
 
-    Parameters
-    ----------
-    where : str
-        Path, or what is imported.
-    trusted : sequence of str
-        Types that a skops file may hold besides ours, scikit-learn's and those of skops itself.
-    unsafe_pickle : bool
-        Whether a pickle may be loaded.
-    note : callable
-        Called with each line that the user should know.
-
-    Returns
-    -------
-    object
-        It has `predict`.
-
-    Raises
-    ------
-    CommandError
-        If there is no such model, or it may not be loaded.
+    A file of skops may hold types that are trusted, besides ours, scikit-learn's and its own.
     """
     path = Path(where)
     if path.is_file():
-        model = _of_file(path, trusted, unsafe_pickle, note)
+        model = _of_skops(path, trusted) if is_zipfile(path) else _of_pickle(path, unsafe_pickle)
     elif path.exists():
         raise CommandError(f"MODEL must be a file or package.module:object; {where!r} is a folder.")
     elif IMPORTED.fullmatch(where):
@@ -100,57 +77,39 @@ def load_model(
             f"There is no model file {where!r}.{did_you_mean(path.name, others)} MODEL is a file "
             "that skops.io.dump wrote, or package.module:object."
         )
-    if isinstance(model, type):
+    if isinstance(model, type) or not callable(getattr(model, "predict", None)):
+        what = "the class" if isinstance(model, type) else "an object of type"
+        name = model.__name__ if isinstance(model, type) else type(model).__name__
         raise CommandError(
-            f"Expected a fitted model in {where!r}; got the class {model.__name__}. Name an "
-            "instance of it that was fitted."
+            f"Expected a fitted model with a method predict in {where!r}; got {what} {name}. Save "
+            'the model itself, whole pipeline included: skops.io.dump(model, "model.skops").'
         )
-    if not callable(getattr(model, "predict", None)):
+    try:
+        if hasattr(model, "fit"):
+            check_is_fitted(model)
+    except NotFittedError as error:
         raise CommandError(
-            f"Expected a fitted model with a method predict in {where!r}; got an object of type "
-            f"{type(model).__name__}. Save the model itself, whole pipeline included: "
-            'skops.io.dump(model, "model.skops").'
-        )
+            f"The {type(model).__name__} in {where!r} is not fitted. Save it after fit(X, y)."
+        ) from error
+    except TypeError:  # no estimator of scikit-learn; its predict will tell
+        pass
     return model
 
 
-def _of_file(
-    path: Path, trusted: Sequence[str], unsafe_pickle: bool, note: Callable[..., Any]
-) -> Any:
-    try:
-        with path.open("rb") as file:
-            head = file.read(8)
-    except OSError as error:
-        raise CommandError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
-    if _is_skops(path):
-        return _of_skops(path, trusted, note)
-    if head.startswith((*PICKLES, *PICKLES_TOO)) or (head and path.suffix in PICKLE_NAMES):
-        return _of_pickle(path, unsafe_pickle, note)
-    size = "it is empty" if not head else f"it begins with {head!r}"
-    raise CommandError(
-        f"{str(path)!r} is no model file: {size}. Expected a file of skops; write one with "
-        f'skops.io.dump(model, "{path.with_suffix(".skops").name}").'
-    )
-
-
-def _is_skops(path: Path) -> bool:
-    if not is_zipfile(path):
-        return False
-    try:
-        with ZipFile(path) as archive:
-            return "schema.json" in archive.namelist()
-    except (BadZipFile, OSError):
-        return False
-
-
-def _of_skops(path: Path, trusted: Sequence[str], note: Callable[..., Any]) -> Any:
+def _of_skops(path: Path, trusted: Sequence[str]) -> Any:
     import skops.io
 
     from skfairtest.io import TRUSTED_TYPES
 
     own = {f"{place}.{name}" for place, names in OF_SCIKIT_LEARN.items() for name in names.split()}
     allowed = {*TRUSTED_TYPES, *trusted, *own}
-    try:
+    # Whatever is in the file: damaged, of another version of skops, or made to do harm.
+    with _loading(
+        repr(str(path)),
+        "cannot be read as a file of skops",
+        "Write it again with skops.io.dump, with the versions of skops and scikit-learn that are "
+        "installed here.",
+    ):
         found = skops.io.get_untrusted_types(file=path)
         unknown = [name for name in found if name not in allowed]
         if unknown:
@@ -162,17 +121,6 @@ def _of_skops(path: Path, trusted: Sequence[str], note: Callable[..., Any]) -> A
                 f"{', '.join(of_library)}. Use files whose origin you know"
             )
         return skops.io.load(path, trusted=sorted(allowed))
-    except CommandError:
-        raise
-    except ImportError as error:
-        raise _needs(path, error) from error
-    except (Exception, SystemExit) as error:
-        # Whatever is in the file: damaged, of another version of skops, or made to do harm.
-        raise CommandError(
-            f"{str(path)!r} cannot be read as a file of skops: {type(error).__name__}: {error}. "
-            "Write it again with skops.io.dump, with the versions of skops and scikit-learn that "
-            "are installed here."
-        ) from error
 
 
 def _refusal(path: Path, unknown: list[str], trusted: Sequence[str]) -> str:
@@ -181,69 +129,53 @@ def _refusal(path: Path, unknown: list[str], trusted: Sequence[str]) -> str:
     more = f"\n  and {len(unknown) - len(named)} more" if len(unknown) > len(named) else ""
     listed = "".join(f"\n  {name}" for name in named)
     # A type that was trusted by a name which is nearly right would otherwise be hard to see.
-    wrong = [name for name in trusted if did_you_mean(name, unknown)]
-    hint = f" --trust {wrong[0]}:{did_you_mean(wrong[0], unknown)}" if wrong else ""
+    hints = (f" --trust {name}:{did_you_mean(name, unknown)}" for name in trusted)
     return (
         f"{str(path)!r} holds types that are not of skfairtest, scikit-learn or skops:{listed}"
         f"{more}\n"
         "A file of skops says which types are made from it, and a type can run code of its own "
-        f"when it is made.{hint} If you know where the file comes from and what these are, add "
+        f"when it is made.{next((hint for hint in hints if hint.endswith('?')), '')} If you know "
+        "where the file comes from and what these are, add "
         f"{' '.join(f'--trust {name}' for name in named)}"
     )
 
 
-def _of_pickle(path: Path, unsafe_pickle: bool, note: Callable[..., Any]) -> Any:
+def _of_pickle(path: Path, unsafe_pickle: bool) -> Any:
     if not unsafe_pickle:
+        with path.open("rb") as file:
+            head = file.read(8)
+        begins = f"begins with {head!r}" if head else "is empty"
         raise CommandError(
-            f"{str(path)!r} looks like a pickle (or a file of joblib), which is refused: "
-            f"{WHY_UNSAFE}. Write the model with skops.io.dump, or, if you made the file yourself, "
-            "add --unsafe-pickle."
+            f"{str(path)!r} is no file of skops: it {begins}. Write one with "
+            f'skops.io.dump(model, "{path.with_suffix(".skops").name}"). If this is a pickle (or a '
+            f"file of joblib), it is refused: {WHY_UNSAFE}. If you made the file yourself, add "
+            "--unsafe-pickle."
         )
     note(f"--unsafe-pickle: {str(path)!r} is loaded although {WHY_UNSAFE}")
     import joblib
 
     _look_here()
-    try:
+    with _loading(
+        repr(str(path)),
+        "cannot be loaded as a pickle",
+        "Load it with the versions it was written with, and write it with skops.io.dump.",
+    ):
         return joblib.load(path)
-    except ImportError as error:
-        raise _needs(path, error) from error
-    except (Exception, SystemExit) as error:
-        raise CommandError(
-            f"{str(path)!r} cannot be loaded as a pickle: {type(error).__name__}: {error}. Load it "
-            "with the versions it was written with, and write it with skops.io.dump."
-        ) from error
 
 
 def _imported(where: str) -> Any:
     module, _, name = where.partition(":")
     _look_here()
-    try:
+    with _loading(repr(where), "cannot be imported", f"Import {module} in Python to see where."):
         found = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name and (module == error.name or module.startswith(f"{error.name}.")):
-            here = [path.stem for path in Path().glob("*.py")]
-            raise CommandError(
-                f"There is no module {error.name!r} to import {where!r} from."
-                f"{did_you_mean(error.name, here)} It is looked for in the current directory and "
-                "among the installed packages."
-            ) from error
-        raise _needs(where, error) from error
-    except ImportError as error:
-        raise _needs(where, error) from error
-    except (Exception, SystemExit) as error:
+    try:
+        return attrgetter(name)(found)
+    except AttributeError as error:
         raise CommandError(
-            f"Importing {module!r} raised {type(error).__name__}: {error}. Import it in Python to "
-            "see where."
+            f"{where!r}: there is no {error.name!r} in "
+            f"{module}.{did_you_mean(error.name, dir(error.obj))} Name an object of the module "
+            "that is a fitted model."
         ) from error
-    for part in name.split("."):
-        try:
-            found = getattr(found, part)
-        except AttributeError as error:
-            raise CommandError(
-                f"{where!r}: there is no {part!r} in {module}.{did_you_mean(part, dir(found))} "
-                "Name an object of the module that is a fitted model."
-            ) from error
-    return found
 
 
 def _look_here() -> None:
@@ -253,15 +185,29 @@ def _look_here() -> None:
         sys.path.insert(0, here)
 
 
-def _needs(where: Any, error: ImportError) -> CommandError:
-    package = (error.name or "").partition(".")[0]
-    if isinstance(error, ModuleNotFoundError) and package:
+@contextmanager
+def _loading(where: str, what: str, todo: str) -> Iterator[None]:
+    """Turn whatever is raised while a model is loaded into an error of the command."""
+    try:
+        yield
+    except CommandError:
+        raise
+    except ImportError as error:
+        raise needs(f"The model in {where}", error) from error
+    except (Exception, SystemExit) as error:
+        raise CommandError(f"{where} {what}: {type(error).__name__}: {error}. {todo}") from error
+
+
+def needs(what: str, error: ImportError) -> CommandError:
+    """Return an error that says which package a model needs."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        here = [path.stem for path in Path().glob("*.py")]
         return CommandError(
-            f"The model in {str(where)!r} needs the package {package!r}, which is not installed "
-            "here. Install it (the name on the package index may differ), or run this where the "
-            "model was trained."
+            f"{what} needs the package {error.name!r}, which is neither installed nor in the "
+            f"current directory.{did_you_mean(error.name, here)} Install it (the name on the "
+            "package index may differ), or run this where the model was trained."
         )
     return CommandError(
-        f"The model in {str(where)!r} needs something that cannot be imported: {error}. Install "
-        "the versions of the packages that it was trained with."
+        f"{what} needs something that cannot be imported: {error}. Install the versions of the "
+        "packages that it was trained with."
     )

@@ -6,33 +6,18 @@ import argparse
 import math
 import re
 import sys
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from skfairtest.cli._errors import ExitCode
-from skfairtest.cli._names import did_you_mean
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help is a text, and whose errors suggest the nearest option.
-
-    Options that are not given are absent from what it reads, so that a file of settings can give
-    them.
-
-    Parameters
-    ----------
-    command : str
-        Name of the command; empty for the program itself.
-    text : str
-        The help.
-    """
+    """A parser of a command whose help is a text, and whose errors suggest the nearest option."""
 
     def __init__(self, command: str, text: str) -> None:
-        super().__init__(
-            prog=f"skfairtest {command}".strip(),
-            allow_abbrev=False,
-            argument_default=argparse.SUPPRESS,
-        )
+        super().__init__(prog=f"skfairtest {command}", allow_abbrev=False)
         self.text = text.strip() + "\n"
+        self.place = self.prog  # where the words come from
 
     def format_help(self) -> str:
         """The text."""
@@ -49,11 +34,11 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and end with the code for it."""
-        known = [text for action in self._actions for text in action.option_strings]
+        from skfairtest.space._column_names import did_you_mean  # pandas, which --help needs not
+
         words = re.findall(r"--[\w-]+", message) if "unrecognized" in message else []
-        hints = [did_you_mean(word, known) for word in words]
-        hint = next((hint for hint in hints if hint), "")
-        sys.stderr.write(f"{self.prog}: error: {message}.{hint} See {self.prog} --help\n")
+        hint = did_you_mean(words[0], self._option_string_actions) if words else ""
+        sys.stderr.write(f"{self.place}: error: {message}.{hint} See {self.prog} --help\n")
         sys.exit(ExitCode.USAGE)
 
 
@@ -68,23 +53,20 @@ def number(text: str) -> float:
     return value
 
 
-def whole(text: str) -> int:
+def whole(text: str, low: int = 0) -> int:
     """A whole number of at least 0."""
     try:
         value = int(text)
     except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 0; got {text!r}")
+        value = low - 1
+    if value < low:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least {low}; got {text!r}")
     return value
 
 
 def at_least_one(text: str) -> int:
     """A whole number of at least 1."""
-    value = whole(text)
-    if not value:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1; got {text!r}")
-    return value
+    return whole(text, 1)
 
 
 def seconds(text: str) -> float | None:
@@ -97,30 +79,24 @@ def seconds(text: str) -> float | None:
     return value
 
 
-def add_model_options(parser: Parser) -> None:
-    """How a model and data are read."""
-    parser.add_argument("--sensitive", action="append", metavar="COLUMNS")
+def add_options(parser: Parser) -> None:
+    """Add the options of all commands that look at models."""
+    parser.add_argument("--sensitive", action="append", default=[], metavar="COLUMNS")
     parser.add_argument("--target", metavar="COLUMN")
-    parser.add_argument("--drop", action="append", metavar="COLUMNS")
+    parser.add_argument("--drop", action="append", default=[], metavar="COLUMNS")
     parser.add_argument("--space", metavar="FILE")
-    parser.add_argument("--trust", action="append", metavar="TYPE")
+    parser.add_argument("--trust", action="append", default=[], metavar="TYPE")
     parser.add_argument("--unsafe-pickle", action="store_true")
+    parser.add_argument("--max-queries", type=at_least_one, metavar="N")
+    parser.add_argument("--max-time", type=seconds, default=60.0, metavar="S")
+    parser.add_argument("--seed", type=whole, default=0, metavar="N")
+    parser.add_argument("--quiet", action="store_true")
 
 
-def add_search_options(parser: Parser) -> None:
-    """How an audit searches."""
+def add_audit_options(parser: Parser) -> None:
+    """Add the options of commands that audit."""
+    add_options(parser)
     parser.add_argument("--sensitive-file", metavar="FILE")
     parser.add_argument("--auditor", metavar="NAME")
     parser.add_argument("--threshold", type=number, metavar="T")
     parser.add_argument("--favourable", type=str, metavar="LABEL")
-    parser.add_argument("--max-queries", type=at_least_one, metavar="N")
-    parser.add_argument("--max-time", type=seconds, metavar="S")
-    parser.add_argument("--seed", type=whole, metavar="N")
-
-
-def fill_in(given: argparse.Namespace, *more: dict[str, Any]) -> argparse.Namespace:
-    """What was given, and of the rest what the first of the mappings has that has it."""
-    known: dict[str, Any] = {}
-    for mapping in more[::-1]:
-        known |= mapping
-    return argparse.Namespace(**(known | vars(given)))

@@ -12,22 +12,11 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-#: Where meta-estimators keep the model that they ask.
-WRAPPED = ("best_estimator_", "estimator_", "estimator")
-MOST_DEEP = 5
-WITH_STEPS = (Pipeline, ColumnTransformer, FeatureUnion)
-
 
 def trained_columns(model: Any) -> list[str] | None:
     """Return the names of the columns that the model was trained on, or None if unknown."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
-
-
-def trained_count(model: Any) -> int | None:
-    """Return the number of columns that the model was trained on, or None if unknown."""
-    count = getattr(model, "n_features_in_", None)
-    return int(count) if isinstance(count, (int, np.integer)) else None
 
 
 def trained_values(model: Any) -> dict[str, list[Any]]:
@@ -42,49 +31,40 @@ def trained_values(model: Any) -> dict[str, list[Any]]:
     return known
 
 
-def trained_labels(model: Any) -> list[Any]:
-    """Return the labels that the model predicts; none of a regressor, or of several outputs."""
-    labels = getattr(model, "classes_", None)
-    return [] if labels is None or isinstance(labels, list) else np.asarray(labels).tolist()
-
-
 def declared_categories(model: Any) -> list[str]:
     """Return the columns that a model takes as categories, of which it does not say which."""
-    names = trained_columns(model) or []
-    for _ in range(MOST_DEEP):
-        model = model if (inner := _inner(model)) is None else inner
+    names = trained_columns(model)
+    if names is None:
+        return []
+    while (inner := _inner(model)) is not None:
+        model = inner
     if callable(getattr(model, "get_cat_feature_indices", None)):  # of CatBoost
         return [names[place] for place in model.get_cat_feature_indices()]
     is_category = getattr(model, "is_categorical_", None)  # of gradient boosting on histograms
-    return [] if is_category is None else _named(is_category, names)
+    return [] if is_category is None else np.asarray(names, dtype=object)[is_category].tolist()
 
 
 def _inner(model: Any) -> Any:
     """Return the model that a search, calibration or mitigation passes its rows to, or None."""
-    found = [getattr(model, name, None) for name in WRAPPED]
+    found = [getattr(model, name, None) for name in ("best_estimator_", "estimator_", "estimator")]
     # Of several that were fitted alike one tells; they may stand inside of others (calibration).
-    for several in (
-        getattr(model, name, None) for name in ("estimators_", "calibrated_classifiers_")
-    ):
+    for name in ("estimators_", "calibrated_classifiers_"):
+        several = getattr(model, name, None)
         found += list(several)[:1] if isinstance(several, (list, tuple, np.ndarray)) else []
-    names = trained_columns(model)
     for inner in found:
-        if inner is not None and not isinstance(inner, (str, type)):
-            inner = getattr(inner, "estimator", inner) if trained_columns(inner) is None else inner
-            if trained_columns(inner) == names:
-                return inner
+        if trained_columns(inner) is None:
+            inner = getattr(inner, "estimator", None)
+        if trained_columns(inner) == trained_columns(model) and hasattr(inner, "predict"):
+            return inner
     return None
 
 
-def _walk(step: Any, names: list[str], depth: int = 0) -> Iterator[tuple[str, list[Any]]]:
+def _walk(step: Any, names: list[str]) -> Iterator[tuple[str, list[Any]]]:
     names = trained_columns(step) or names
     kept = getattr(step, "values_", None)  # of models that are averaged over sensitive columns
     if isinstance(kept, pd.DataFrame):
         yield from ((str(name), kept[name].tolist()) for name in kept)
-    inner = _inner(step) if depth < MOST_DEEP and not isinstance(step, WITH_STEPS) else None
-    if inner is not None:
-        yield from _walk(inner, names, depth + 1)
-    elif isinstance(step, Pipeline):
+    if isinstance(step, Pipeline):
         for _, part in step.steps:
             yield from _walk(part, names)
             # Behind other steps columns are known by the names that they still have, if any.
@@ -97,8 +77,12 @@ def _walk(step: Any, names: list[str], depth: int = 0) -> Iterator[tuple[str, li
         for _, part, columns in step.transformers_:
             if isinstance(part, (str, FunctionTransformer)):
                 continue  # scikit-learn 1.6 warns of reading the columns of a remainder
-            if of_part := _named(columns, names):
-                yield from _walk(part, of_part)
+            # Most parts know their names; one that has got a single column as a series does not.
+            columns = [columns] if isinstance(columns, (str, int)) else columns
+            listed = columns if isinstance(columns, list) else []
+            yield from _walk(part, [names[c] if isinstance(c, int) else c for c in listed])
+    elif (inner := _inner(step)) is not None:
+        yield from _walk(inner, names)
     elif callable(getattr(step, "build_analyzer", None)):  # it takes any text
         yield from ((name, []) for name in names[:1])
     else:
@@ -109,21 +93,3 @@ def _walk(step: Any, names: list[str], depth: int = 0) -> Iterator[tuple[str, li
                 # Whole numbers of nanoseconds are what a list of dates would hold.
                 dates = values.dtype.kind == "M"
                 yield name, (values.astype("datetime64[us]") if dates else values).tolist()
-
-
-def _named(columns: Any, names: list[str]) -> list[str]:
-    """Columns of a transformer, which may be names, positions, a slice or truth values."""
-    if isinstance(columns, str):
-        return [columns]
-    if isinstance(columns, slice):
-        if isinstance(columns.start, str) or isinstance(columns.stop, str):
-            return []
-        return names[columns]
-    listed = np.asarray(columns)
-    if listed.dtype.kind in "bi" and not names:
-        return []
-    if listed.dtype == bool:
-        return [name for name, is_in in zip(names, listed, strict=True) if is_in]
-    if listed.dtype.kind in "iu":
-        return [names[place] for place in listed]
-    return [str(name) for name in listed.ravel()]

@@ -43,6 +43,7 @@ from skfairtest.report._measure.plain import plain
 from skfairtest.report._measure.plan import Measured, Plan, in_words
 from skfairtest.report._render.words import NOT_SHOWN, carries, headline
 from skfairtest.report._report import AuditReport
+from skfairtest.space._column_names import did_you_mean
 from skfairtest.space._containers import make_container
 from skfairtest.space._sensitive_features import split_sensitive
 
@@ -342,6 +343,7 @@ def make_template(auditor: Any, threshold: float | None) -> BaseAuditor:
         if name not in known:
             raise ValueError(
                 f"auditor must be one of {sorted(known)}, or an auditor; got {auditor!r}."
+                f"{did_you_mean(name, known)}"
             )
         auditor = known[name]()
     if not isinstance(auditor, BaseAuditor):

@@ -13,12 +13,13 @@ from skfairtest.space._columns import Column
 from skfairtest.space._facts import check_bounds
 
 
-def nearest(name: Any, known: Iterable[Any], most: int = 3) -> list[str]:
-    """Return the known names that are most similar to an unknown one, ignoring case."""
+def did_you_mean(name: Any, known: Iterable[Any]) -> str:
+    """Return a sentence, behind a blank, with the names that are most similar; or an empty text."""
     if not isinstance(name, str):
-        return []
+        return ""
     folded = {other.casefold(): other for other in known if isinstance(other, str)}
-    return [folded[near] for near in get_close_matches(name.casefold(), folded, most)]
+    near = [folded[text] for text in get_close_matches(name.casefold(), folded)]
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def position_of(names: list[Any], name: Any) -> int | None:
@@ -53,11 +54,9 @@ def resolve_columns(
             )
         position = position_of(names, name)
         if position is None:
-            near = nearest(name, names)
-            hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise ValueError(
-                f"{parameter} names {name!r}, which is not a column of X.{hint} Expected "
-                f"names or positions among {names!r}."
+                f"{parameter} names {name!r}, which is not a column of X."
+                f"{did_you_mean(name, names)} Expected names or positions among {names!r}."
             )
         positions.append(position)
     repeated = sorted({str(names[p]) for p in positions if positions.count(p) > 1})
@@ -84,7 +83,8 @@ def by_position(names: list[Any], mapping: Mapping[Any, Any] | None, label: str)
         position = position_of(names, name)
         if position is None:
             raise ValueError(
-                f"{label}= names {name!r}, which is not a column of X. Expected one of {names!r}."
+                f"{label}= names {name!r}, which is not a column of X.{did_you_mean(name, names)} "
+                f"Expected one of {names!r}."
             )
         found[position] = value
         if label == "bounds":

@@ -11,7 +11,7 @@ import pandas as pd
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import users_level
-from skfairtest.space._column_names import position_of
+from skfairtest.space._column_names import did_you_mean, position_of
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
 
@@ -88,7 +88,8 @@ def _position(name: Any, names: list[Any], one_hot: Mapping[Any, list[Any]]) -> 
     if position is not None:
         return position
     raise ValueError(
-        f"twins= names {name!r}, which is not a column of X. Expected one of {names!r}."
+        f"twins= names {name!r}, which is not a column of X.{did_you_mean(name, names)} Expected "
+        f"one of {names!r}."
     )
 
 

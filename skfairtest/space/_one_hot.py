@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.space._column_names import position_of
+from skfairtest.space._column_names import did_you_mean, position_of
 
 #: What stands between the name of an attribute and that of its category.
 SEPARATORS = "_=.-: "
@@ -154,8 +154,8 @@ def _position(names: list[Any], group: Any, member: Any) -> int:
     if position is not None:
         return position
     raise ValueError(
-        f"one_hot= names {member!r} in the group {group!r}, which is not a column of X. Expected "
-        f"names or positions among {names!r}."
+        f"one_hot= names {member!r} in the group {group!r}, which is not a column of X."
+        f"{did_you_mean(member, names)} Expected names or positions among {names!r}."
     )
 
 

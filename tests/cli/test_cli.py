@@ -14,7 +14,6 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import gate_samples
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,9 +25,7 @@ from gate_samples import (
     ReadsDates,
     Talkative,
     Varies,
-    classifier,
     people,
-    regressor,
 )
 from jsonschema import Draft202012Validator
 from light_skops import skops
@@ -37,48 +34,10 @@ from tiers import slow_sample
 
 import skfairtest
 from skfairtest import AuditReport
-from skfairtest.__main__ import main
 from skfairtest.cli import _audit, _certify, _compare, _demo, _main
 
 QUICK = ["--max-queries", "300", "--max-time", "none", "--quiet"]
 WHO = ["--sensitive", "sex", "--target", "hired"]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A folder with models and data."""
-    folder = tmp_path_factory.mktemp("made")
-    frame = people()
-    frame.to_csv(folder / "data.csv", index=False)
-    skops.io.dump(classifier(frame), folder / "model.skops")
-    skops.io.dump(regressor(frame), folder / "numbers.skops")
-    numbers = frame[["age", "income"]].assign(sex=(frame["sex"] == "m") * 1)
-    numbers.to_csv(folder / "numbers.csv", index=False)
-    X, y = frame.drop(columns="hired"), frame["hired"]
-    skops.io.dump(Foreign().fit(X, y), folder / "foreign.skops")
-    joblib.dump(classifier(frame), folder / "model.joblib")
-    return folder
-
-
-@pytest.fixture
-def here(made, tmp_path, monkeypatch):
-    """The files in a current directory of the test's own."""
-    for path in made.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def run(here, capsys):
-    """Run a command; its exit code, standard output and standard error."""
-
-    def run(*words):
-        code = main([str(word) for word in words])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
 
 
 def model_file(model, name="own.skops"):
@@ -103,7 +62,7 @@ def test_within_exceeded_and_without_limits(run):
     code, out, err = run(
         "audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.01", *told
     )
-    taken = json.loads(Path("out.json").read_text("utf-8"))["favourable"]
+    taken = json.loads(Path("out.json").read_bytes())["favourable"]
     assert err == "" and taken["labels"] == "no" and taken["how"] == "given"
     assert code == 1 and re.fullmatch(r"Exceeded: a difference of 0.\d+ is above 0.0\d+\.\n", out)
     code, out, _ = run("audit", "model.skops", "data.csv", *WHO, *QUICK)
@@ -118,31 +77,15 @@ def test_a_search_that_finds_nothing_says_what_it_did(run):
     words = model_file(Foreign())
     way = ["--seed", "3", "--estimates-decide"]
     code, out, _ = run("audit", *words, *QUICK, "--max-degree", "0.35", *way)
-    assert code == 0
-    assert re.fullmatch(
-        r"Within: no difference above 0.35 found in \d+ queries \(seed 3\)\.\n", out
-    )
-
-
-def test_a_model_whose_answers_vary_is_4(run):
-    code, out, err = run("audit", *model_file(Drawn()), *QUICK, "--max-degree", "0.35")
-    assert code == 4 and "rows that were asked twice" in out + err
+    said = r"Within: no difference above 0.35 found in \d+ queries \(seed 3\)\.\n"
+    assert code == 0 and re.fullmatch(said, out)
 
 
 @slow_sample
 def test_undecided_where_there_is_no_proof(run):
     words = model_file(Foreign())
-    code, out, _ = run(
-        "audit",
-        *words,
-        *QUICK,
-        "--max-degree",
-        "0.35",
-        "--junit",
-        "out.xml",
-        "--markdown",
-        "out.md",
-    )
+    words += ["--max-degree", "0.35", "--junit", "out.xml", "--markdown", "out.md"]
+    code, out, _ = run("audit", *words, *QUICK)
     assert code == 3 and out.startswith("Undecided: ") and "there is no upper bound" in out
     figure = "largest difference between twins in sex: 0.30 (lower bound)"
     assert figure in Path("out.xml").read_text("utf-8")
@@ -168,9 +111,10 @@ def test_a_model_that_fails_is_4(run, after):
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize("model", [Varies(), Drawn()])
 @pytest.mark.parametrize("command", [["audit"], ["compare", "own.skops"]])
-def test_a_model_whose_answers_vary_is_refused(run, command):
-    code, out, err = run(*command, *model_file(Varies()), *QUICK)
+def test_a_model_whose_answers_vary_is_refused(run, command, model):
+    code, out, err = run(*command, *model_file(model), *QUICK)
     assert code == 4 and "rows that were asked twice" in out + err
 
 
@@ -221,7 +165,7 @@ def test_files(run):
     )  # fmt: skip
     assert code == 1
     schema = json.loads((files("skfairtest.report") / "schema" / "v1.json").read_text("utf-8"))
-    report = json.loads(Path("a.json").read_text("utf-8"))
+    report = json.loads(Path("a.json").read_bytes())
     Draft202012Validator(schema).validate(report)
     assert report["seed"] == 0 and report["data"]["target_given"]
     assert Path("a.html").read_text("utf-8").rstrip().endswith("</html>")
@@ -235,16 +179,8 @@ def test_files(run):
     )
     assert second.find("failure") is None
     assert not list(Path().glob(".*part"))
-
-
-@slow_sample
-def test_junit_is_read_by_others(run):
-    junitparser = pytest.importorskip("junitparser")
-    run(
-        "audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.01", "--junit", "a.xml"
-    )
-    (suite,) = junitparser.JUnitXml.fromfile("a.xml")
-    assert (suite.tests, suite.failures) == (1, 1)
+    (suite,) = pytest.importorskip("junitparser").JUnitXml.fromfile("a.xml")
+    assert (suite.tests, suite.failures) == (2, 1)
 
 
 @slow_sample
@@ -323,28 +259,12 @@ def test_letters_that_the_terminal_has_not(run, monkeypatch):
         "model = Letters().fit(frame.drop(columns='hired'), frame['hired'])\n",
         encoding="utf-8",
     )
-    words = [
-        "letters_of_test:model",
-        "data.csv",
-        "--sensitive",
-        "Geschlecht ♀",
-        "--target",
-        "hired",
-    ]
+    words = ["letters_of_test:model", "data.csv", "--sensitive", "Geschlecht ♀", *WHO[2:]]
     for output in ([], ["--json", "-"], ["--markdown", "-"]):
         raw = io.BytesIO()
         monkeypatch.setattr("sys.stdout", io.TextIOWrapper(raw, encoding="ascii"))
         assert run("audit", *words, *QUICK[:-1], *output)[0] == 0
         assert ("Geschlecht ♀" if output else "Geschlecht ?") in raw.getvalue().decode("utf-8")
-
-
-@slow_sample
-def test_a_talkative_model_says_it_elsewhere(here, capsys, monkeypatch):
-    name, _, *words = model_file(Talkative())
-    monkeypatch.setattr("sys.stdin", open("data.csv", encoding="utf-8"))
-    assert main(["audit", name, "-", *words, *QUICK, "--max-degree", "0.2"]) == 1
-    said = capsys.readouterr()
-    assert re.fullmatch("Exceeded: .*\n", said.out) and "predicting" in said.err
 
 
 @pytest.mark.slow
@@ -386,9 +306,9 @@ json = "out.json"
 def test_options_of_a_file_and_the_command_line_first(run, here, monkeypatch):
     Path("pyproject.toml").write_text(CONFIG, encoding="utf-8")
     code, out, _ = run("audit", "--config", "pyproject.toml")
-    assert code == 1 and json.loads(Path("out.json").read_text(encoding="utf-8"))["seed"] == 5
+    assert code == 1 and json.loads(Path("out.json").read_bytes())["seed"] == 5
     code, *_ = run("audit", "--config", "pyproject.toml", "--max-degree", "0.9", "--seed", "6")
-    assert code == 0 and json.loads(Path("out.json").read_text(encoding="utf-8"))["seed"] == 6
+    assert code == 0 and json.loads(Path("out.json").read_bytes())["seed"] == 6
     # Paths in the file are beside it.
     Path("below").mkdir()
     monkeypatch.chdir("below")
@@ -396,32 +316,27 @@ def test_options_of_a_file_and_the_command_line_first(run, here, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text, words",
+    "text, told",
     [
-        ("max-degre = 1", ["unknown key 'max-degre'", "'max-degree'"]),
-        ('sensitiv = "sex"', ["'sensitive'"]),
-        ('max-degree = "high"', ["expected a number"]),
-        ("max-degree = true", ["must be a number or a text"]),
-        ('quiet = "yes"', ["must be true or false"]),
-        ("sensitive = [1]", ["a list of texts"]),
-        ("target = 1", ["must be a text"]),
-        ("unsafe-pickle = true", ["cannot be set"]),
-        ("config = 'x'", ["cannot be set"]),
-        ("max-degree = ", ["is not TOML"]),
+        ("max-degre = 1", "Did you mean '--max-degree'"),
+        ('sensitiv = "sex"', "Did you mean '--sensitive'"),
+        ('max-degree = "high"', "argument --max-degree: expected a number; got 'high'"),
+        ("max-degree = true", "argument --max-degree: expected one argument"),
+        ('quiet = "yes"', "argument --quiet: ignored explicit argument"),
+        ("sensitive = [[1]]", "is no option"),
+        ("model = 1", "model must be a text"),
+        ('rows = "all"', "argument --rows: invalid choice"),
+        ("unsafe-pickle = true", "cannot be set"),
+        ("config = 'x'", "cannot be set"),
+        ("max-degree = ", "is not TOML"),
+        ("[tool.other]", "has no table [tool.skfairtest.audit]"),
     ],
 )
-def test_files_of_options_that_mean_nothing(run, text, words):
-    Path("p.toml").write_text(f"[tool.skfairtest.audit]\n{text}\n", encoding="utf-8")
+def test_files_of_options_that_mean_nothing(run, text, told):
+    table = "" if "other" in text else "[tool.skfairtest.audit]\n"
+    Path("p.toml").write_text(f"{table}{text}\n", encoding="utf-8")
     code, _, err = run("audit", "model.skops", "data.csv", *WHO, "--config", "p.toml")
-    assert code == 2
-    for word in words:
-        assert word in err
-
-
-def test_a_file_without_the_table(run):
-    Path("p.toml").write_text("[tool.other]\nx = 1\n", encoding="utf-8")
-    code, _, err = run("audit", "model.skops", "data.csv", *WHO, "--config", "p.toml")
-    assert code == 2 and "[tool.skfairtest.audit]" in err
+    assert code == 2 and told in err and "'p.toml'" in err
     assert run("audit", "--config", "no.toml")[0] == 2
 
 
@@ -432,14 +347,6 @@ def test_a_file_without_the_table(run):
 def test_standard_input(run, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("data.csv").read_bytes())))
     assert run("audit", "model.skops", "-", *WHO, *QUICK)[0] == 0
-
-
-@slow_sample
-def test_parquet(run):
-    pytest.importorskip("pyarrow")
-    people().astype({"sex": "category"}).to_parquet("data.pq")
-    code, out, _ = run("audit", "model.skops", "data.pq", *WHO, *QUICK)
-    assert code == 0
 
 
 def test_parquet_without_pyarrow(run, monkeypatch):
@@ -469,7 +376,7 @@ def test_a_module_that_cannot_be_imported(run, text):
     name = f"broken_of_test_{len(text)}"
     Path(f"{name}.py").write_text(text, encoding="utf-8")
     code, _, err = run("audit", f"{name}:model", "data.csv", *WHO)
-    assert code == 2 and f"Importing '{name}' raised" in err
+    assert code == 2 and f"'{name}:model' cannot be imported: " in err
 
 
 @slow_sample
@@ -509,15 +416,6 @@ def test_arrays_have_positions(run):
         code, out, _ = run("audit", *words, "--sensitive", sensitive, "--json", "a.json")
         assert code == 0
         assert AuditReport.from_json("a.json").fairness_degree == 3.0
-
-
-@slow_sample
-def test_codes_that_look_like_numbers_stay_text(run):
-    code, out, err = run("audit", "model.skops", "data.csv", *WHO, *QUICK, "--json", "a.json")
-    assert code == 0
-    attributes = AuditReport.from_json("a.json").to_dict()["domain"]["attributes"]
-    (region,) = [a for a in attributes if a["name"] == "region"]
-    assert region["kind"] == "categorical" and "01" in region["domain"]
 
 
 # The program ------------------------------------------------------------------------------------
@@ -627,10 +525,10 @@ def test_importing_the_command_line_is_quick():
 
 
 @slow_sample
-def test_dates_in_parquet(run):
+def test_dates_and_categories_in_parquet(run):
     pytest.importorskip("pyarrow")
     opened = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(200) % 70, unit="D")
-    frame = people().assign(opened=opened)
+    frame = people().assign(opened=opened).astype({"sex": "category"})
     frame.loc[3, "opened"] = pd.NaT
     frame.to_parquet("data.pq")
     skops.io.dump(ReadsDates().fit(frame.drop(columns="hired"), frame["hired"]), "dates.skops")
@@ -638,7 +536,7 @@ def test_dates_in_parquet(run):
     told = [*WHO, *QUICK, *trust, "--json", "out.json"]
     code, _, err = run("audit", "dates.skops", "data.pq", *told)
     assert code == 0, err
-    (search, *_) = json.loads(Path("out.json").read_text("utf-8"))["searches"]
+    (search, *_) = json.loads(Path("out.json").read_bytes())["searches"]
     cells = {cell["name"]: cell["first"] for cell in search["pair"]["cells"]}
     assert re.fullmatch(r"2020-\d\d-\d\dT00:00:00", cells["opened"])
 

@@ -10,20 +10,17 @@ from light_skops import skops
 from sklearn.linear_model import LogisticRegression
 from tiers import slow_sample
 
-from skfairtest.__main__ import main
-
 QUICK = ["--max-queries", "300", "--max-time", "none", "--quiet", "--favourable", "yes"]
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """Run a command beside a model of age and income, and data that have sex and region, too."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def files(here):
+    """A model of age and income, and data that have sex and region, too."""
     frame = people()
-    frame.to_csv("data.csv", index=False)
     frame.drop(columns=["sex", "region"]).to_csv("inputs.csv", index=False)
     frame[["sex", "region"]].to_csv("people.csv", index=False)
-    frame[["sex"]].to_parquet("people.parquet")
+    # With an index of its own: rows go together by their places.
+    frame[["sex"]].set_axis(range(500, 700)).to_parquet("people.parquet")
     frame[["sex"]][:10].to_csv("few.csv", index=False)
     frame[["income"]].to_csv("income.csv", index=False)
     model = LogisticRegression(max_iter=1000).fit(frame[["age", "income"]], frame["hired"])
@@ -32,13 +29,6 @@ def run(tmp_path, monkeypatch, capsys):
         frame[["age", "income"]].to_numpy(), frame["hired"]
     )
     skops.io.dump(bare, "bare.skops")
-
-    def run(*words):
-        code = main([str(word) for word in words])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
 
 
 @pytest.mark.parametrize(
@@ -62,18 +52,18 @@ def test_each_way_gives_the_same_headline(run, words):
 def test_some_are_taken_and_some_are_not(run):
     words = ["--sensitive", "age,sex,region", "--target", "hired", *QUICK, "--json", "r.json"]
     assert run("audit", "model.skops", "data.csv", *words)[0] == 0
-    data = json.loads(Path("r.json").read_text("utf-8"))
+    data = json.loads(Path("r.json").read_bytes())
     assert data["sensitive_features"] == ["age", "sex", "region"]
     assert [s["label"] for s in data["searches"] if not s["taken"]] == ["sex", "region"]
     auto = ["--sensitive", "auto", "--drop", "region", *words[2:]]
     assert run("audit", "model.skops", "data.csv", *auto)[0] == 0
-    data = json.loads(Path("r.json").read_text("utf-8"))
+    data = json.loads(Path("r.json").read_bytes())
     assert data["sensitive_features"] == ["age", "sex"]
     # All columns of the file, beside a model that knows columns by their places.
     words = ["--sensitive", "age", "--sensitive-file", "people.csv", *words[2:]]
     code, _, err = run("audit", "bare.skops", "inputs.csv", *words)
     assert code == 0, err
-    data = json.loads(Path("r.json").read_text("utf-8"))
+    data = json.loads(Path("r.json").read_bytes())
     assert len(data["searches"]) == 3 and data["searches"][-1]["taken"]
 
 

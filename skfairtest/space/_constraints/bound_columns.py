@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats
 from skfairtest.exceptions import ConstraintWarning, users_level
-from skfairtest.space._column_names import position_of
+from skfairtest.space._column_names import did_you_mean, position_of
 from skfairtest.space._columns import Column
 from skfairtest.space._constraints.rules import OpaqueRule, Rule
 from skfairtest.space._layout import Layout
@@ -78,8 +78,8 @@ class BoundColumns:
                     )
                 return j
         raise ValueError(
-            f"{owner!r} names {name!r}, which is not a column of X. Expected names or positions "
-            f"among {self.names!r}."
+            f"{owner!r} names {name!r}, which is not a column of X."
+            f"{did_you_mean(name, self.names)} Expected names or positions among {self.names!r}."
         )
 
     def numbers(self, j: int, owner: Any) -> Floats | Column | None:
