@@ -44,6 +44,7 @@ class Predictions(Part):
     """Predicts the rows of the data once, for all other parts."""
 
     result = PredictionsPart
+    place = 10
 
     def tasks(self, context: AuditContext) -> Iterable[Task]:
         """One task, the first of all."""
