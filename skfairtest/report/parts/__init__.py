@@ -1,13 +1,15 @@
-"""The parts of an audit. Each is a file or a folder here, and an object in this list.
+"""The parts of an audit. Each is a file or a folder here, and tells all about itself.
 
-A part needs nothing else: what runs, what is written and read, limits and pages go over the list.
-The order is that in which a report speaks of them; when they run, their tasks say.
+The registry has an object of each `Part` that a module here defines, in the order of their `place`,
+in which a report speaks of them; when they run, their tasks say.
 """
 
 from __future__ import annotations
 
 from functools import cache, reduce
+from importlib import import_module
 from operator import or_
+from pkgutil import iter_modules
 from typing import Annotated, Any
 
 import msgspec
@@ -15,33 +17,20 @@ import msgspec
 from skfairtest.report._redact import neither
 from skfairtest.report._types import PartResult, Report
 from skfairtest.report.parts._part import Part
-from skfairtest.report.parts.certificate import Certificates
-from skfairtest.report.parts.errors import Errors
-from skfairtest.report.parts.groups import SensitiveGroups
-from skfairtest.report.parts.moved import MovedTwins
-from skfairtest.report.parts.perturbed import PerturbedGroups
-from skfairtest.report.parts.predictions import Predictions
-from skfairtest.report.parts.rows import Rows
-from skfairtest.report.parts.search import Search
-from skfairtest.report.parts.selection import Selection
-from skfairtest.report.parts.twins import LargestDifferences
 
-PARTS: list[Part] = [
-    Predictions(),
-    Rows(),
-    LargestDifferences(),
-    Search(),
-    Certificates(),
-    Selection(),
-    SensitiveGroups(),
-    Errors(),
-    PerturbedGroups(),
-    MovedTwins(),
-]
+
+def _parts() -> list[Part]:
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    kinds = {one for module in modules for one in vars(module).values() if isinstance(one, type)}
+    parts = [kind() for kind in kinds if issubclass(kind, Part) and kind is not Part]
+    return sorted(parts, key=lambda part: part.place)
+
+
+PARTS = _parts()
 
 
 def written_report() -> type[Report]:
-    """The type of a report that is read: its parts are any of those in the list."""
+    """The type of a report that is read: its parts are any of those in the registry."""
     return _with_results(*(part.result for part in PARTS))
 
 

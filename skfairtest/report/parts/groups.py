@@ -141,6 +141,7 @@ class SensitiveGroups(Part):
     """Searches the rows for the groups that differ most from all other rows."""
 
     result = GroupsPart
+    place = 70
     needs = (PredictionsPart,)
     option = "groups"
     limits = {"max_group_score": check_groups}
