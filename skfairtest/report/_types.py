@@ -165,6 +165,8 @@ class LimitCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Kind of the interval: "exact", "95% interval", "certified bounds", ...
     words : str
         A sentence that says what was and was not shown.
+    people : str
+        How many people the figure rests on, where these are few; else empty.
     left_out : list of str
         Groups that were too small to be compared, or attributes whose groups nobody can be moved
         between.
@@ -195,8 +197,14 @@ class LimitCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     high: Figure
     interval: Words
     words: Words
+    people: Annotated[str, count_of_people()] = ""
     left_out: Annotated[list[str], count_of_people()] = []
     of_people: Annotated[bool, neither()] = False
+
+    @property
+    def sentence(self) -> str:
+        """What was and was not shown, and how few people that rests on."""
+        return self.words + (f" ({self.people})" if self.people else "")
 
     def redact(self, kept: Kept) -> LimitCheck:
         """The check as a file may have it."""
@@ -207,7 +215,7 @@ class LimitCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             words = f"{self.name} is {self.status}; its figure, a share of people, is left out here"
             value = low = high = None
         return msgspec.structs.replace(
-            self, value=value, low=low, high=high, words=words, left_out=[]
+            self, value=value, low=low, high=high, words=words, people="", left_out=[]
         )
 
 
@@ -228,7 +236,7 @@ class LimitsGiven(Struct, frozen=True, forbid_unknown_fields=True):
 
 def verdict_of(status: Status, checks: Sequence[LimitCheck]) -> str:
     """The worst checks in a line; empty where none has this status."""
-    worst = [check.words for check in checks if check.status == status]
+    worst = [check.sentence for check in checks if check.status == status]
     # What a model raised may have many lines.
     text = " ".join("; ".join(worst).split()).rstrip(".")
     return f"{status.capitalize()}: {text}." if worst else ""
