@@ -99,6 +99,7 @@ def predict_rows(context: AuditContext, deadline: Deadline) -> PredictionsPart:
     known = len(order) if done == len(rows) else int(first[done])
     asked = np.argsort(order[:known])
     context.rows, context.predicted = order[asked], predicted[back[asked]]
+    context.keep_predicted()
     return PredictionsPart(
         n=known,
         n_distinct=done,
