@@ -804,11 +804,14 @@ def read_report(text: Any) -> WrittenReport:
             f"schema {version!r}. Make the report again with this version of skfairtest."
         )
     try:
-        return msgspec.json.decode(text, type=WrittenReport)
+        report = msgspec.json.decode(text, type=WrittenReport)
+        if not report.all_of(TwinsPart):  # which all that is said begins with
+            raise msgspec.ValidationError("no part says what is known of twins")
     except msgspec.ValidationError as error:
         raise ValueError(
             f"The report is not as AuditReport.to_json writes it: {error}. Give the whole file."
         ) from error
+    return report
 
 
 def _limits(limits: Limits | None, named: dict[str, Any]) -> Limits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from skfairtest import AuditReport
 from skfairtest.report.parts.twins.results import Twins, twins_of
 
 
@@ -39,3 +40,11 @@ def with_parts(report, kind, results):
     others = [one for one in report.parts if not isinstance(one, kind)]
     place = places[0] if places else len(others)
     return replace(report, parts=[*others[:place], *results, *others[place:]])
+
+
+def altered(report, kind=None, of=None, **fields):
+    """The report with other values of its own, or of its parts of a kind, as `with_part`."""
+    whole = data(report)
+    changed = with_part(whole, kind, of, **fields) if kind else replace(whole, **fields)
+    assert changed != whole, "nothing is altered"
+    return AuditReport(changed)

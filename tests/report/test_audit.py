@@ -9,6 +9,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.resources import files
+from itertools import dropwhile
 from pathlib import Path
 
 import joblib
@@ -19,6 +20,7 @@ import pytest
 from callbacks import Ticks
 from clocks import CLOCK
 from jsonschema import Draft202012Validator
+from msgspec.structs import astuple, replace
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import GradientBoostingRegressor, IsolationForest, RandomForestClassifier
@@ -31,6 +33,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from tiers import SAMPLE, slow_sample
+from typed_reports import data, part, searches
 
 import skfairtest
 from skfairtest import (
@@ -53,7 +56,14 @@ from skfairtest import (
 )
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.report._audit import make_template
-from skfairtest.report._measure.describe import DEFAULTS, repeating_code
+from skfairtest.report._describe import DEFAULTS, repeating_code
+from skfairtest.report._types import ReportedFavourable
+from skfairtest.report.parts.errors import ErrorsPart
+from skfairtest.report.parts.groups import GroupsPart
+from skfairtest.report.parts.perturbed import PerturbedGroupsPart
+from skfairtest.report.parts.predictions import PredictionsPart
+from skfairtest.report.parts.rows.results import RowsPart
+from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.transports import QuantileTransport, SequentialTransport
 
 SCHEMA = json.loads((files("skfairtest.report") / "schema" / "v2.json").read_text("utf-8"))
@@ -148,40 +158,40 @@ def test_the_schema_is_a_schema():
 
 @slow_sample
 def test_every_part_is_there(report):
-    data = report.to_dict()
+    found = data(report)
     assert report.status == "complete"
-    assert [s["label"] for s in data["searches"]] == ["sex", "race", "sex, race together"]
-    assert {part["status"] for part in data["parts"]} == {"done"}
-    assert len(data["errors"]) == 2
+    assert [twins.known.of for twins in searches(report)] == ["sex", "race", "sex, race together"]
+    assert {part.status for part in found.parts if part.part != "moved"} == {"done"}
+    assert {part.reason for part in found.parts if part.part == "moved"} == {"moved=False"}
+    assert len(report.results(ErrorsPart)) == 2
     assert report.upper_bound >= report.fairness_degree > 0
-    assert data["groups"]["rules"] and data["selection"]["rows"] and data["carries"]
-    assert data["cost"]["queries"] == sum(part["queries"] for part in data["parts"])
+    assert part(report, GroupsPart).rules and part(report, SelectionPart).groups
+    assert found.cost.queries == sum(part.queries for part in found.parts)
+
+
+def inputs_of(pair):
+    """Both inputs of a pair, as the rows of a table."""
+    return pd.DataFrame({cell.name: [cell.first, cell.second] for cell in pair.cells})
 
 
 def test_figures_are_those_of_the_auditors_and_of_the_model(report):
-    data = report.to_dict()
-    for search in data["searches"]:
-        auditor = report.auditors[search["label"]]
-        assert search["found"] == auditor.n_found_
-        assert search["degree"] >= auditor.fairness_degree_
+    for known, rows, search, _ in searches(report):
+        auditor = report.auditors[known.of]
+        assert search.found == auditor.n_found_
+        assert known.degree >= auditor.fairness_degree_ == search.degree
         on_rows = auditor.audit_rows(X)
-        assert search["rows"]["degree"] == pytest.approx(on_rows.degree)
-        assert search["rows"]["rate"] == pytest.approx(on_rows.rate)
+        assert rows.rate == pytest.approx(on_rows.rate)
         again = certify(auditor)
-        assert search["certificate"]["upper"] == pytest.approx(again.fairness_degree_upper_bound)
-        pair = search["pair"]
-        twins = pd.DataFrame(
-            {cell["name"]: [cell["first"], cell["second"]] for cell in pair["cells"]}
-        )
-        outputs = LOGISTIC.predict_proba(twins)[:, 1]
-        assert outputs.tolist() == pytest.approx(pair["outputs"])
-        assert LOGISTIC.predict(twins).tolist() == pair["labels"]
-        assert outputs[0] - outputs[1] == pytest.approx(search["degree"])
-        changed = {cell["name"] for cell in pair["cells"] if cell["changed"]}
-        assert changed <= set(search["sensitive"])
-        assert search["all_pairs"]["difference"] == auditor.disparities_.tolist()
-        assert set(search["all_pairs"]["changed"]) <= set(search["sensitive"])
-        assert len(search["rows"]["worst"]) == 10
+        assert known.upper == pytest.approx(again.fairness_degree_upper_bound)
+        outputs = LOGISTIC.predict_proba(inputs_of(known.pair))[:, 1]
+        assert outputs.tolist() == pytest.approx(known.pair.outputs)
+        assert LOGISTIC.predict(inputs_of(known.pair)).tolist() == list(known.pair.labels)
+        assert outputs[0] - outputs[1] == pytest.approx(known.degree)
+        changed = {cell.name for cell in known.pair.cells if cell.changed}
+        assert changed <= set(known.sensitive)
+        assert search.all_pairs.difference == auditor.disparities_.tolist()
+        assert set(search.all_pairs.changed) <= set(known.sensitive)
+        assert rows.degree == pytest.approx(on_rows.degree) and len(rows.worst) == 10
     pd.testing.assert_frame_equal(
         report.selection_table[["group", "n"]],
         selection_table(
@@ -192,16 +202,17 @@ def test_figures_are_those_of_the_auditors_and_of_the_model(report):
 
 
 def test_the_worst_rows_are_the_worst(report):
-    rows = report.to_dict()["searches"][-1]["rows"]
+    worst = searches(report)[-1].rows.worst
     everyone = report.auditors["sex, race together"].audit_rows(X).disparities
-    listed = [worst["pair"]["difference"] for worst in rows["worst"]]
     distinct = everyone[~X.duplicated()]  # of equal people the first stands for all
     assert distinct.size < everyone.size
+    listed = [one.pair.difference for one in worst]
     assert listed == pytest.approx(np.sort(distinct)[::-1][:10].tolist())
-    for worst in rows["worst"]:
-        own = X.loc[int(worst["row"])]
-        cells = {cell["name"]: cell["first"] for cell in worst["pair"]["cells"]}
-        assert cells["income"] == own["income"] and cells["job"] == own["job"]
+    for one in worst:
+        own, shown = X.loc[int(one.row)], inputs_of(one.pair).iloc[0]
+        assert shown["income"] == own["income"] and shown["job"] == own["job"]
+        names = [cell.name for cell in one.pair.cells if cell.changed]
+        assert one.own == own[names].tolist()
 
 
 def changed_by_hand(model, table, name, values):
@@ -220,15 +231,15 @@ def changed_by_hand(model, table, name, values):
 @slow_sample
 def test_people_are_counted_by_group_and_direction(report):
     for name, values in (("sex", ["f", "m"]), ("race", sorted(X["race"].unique()))):
-        rows = next(s for s in report.to_dict()["searches"] if s["label"] == name)["rows"]
+        rows = part(report, RowsPart, name)
         by_hand = changed_by_hand(LOGISTIC, X, name, values)
-        assert rows["changed"] == len(by_hand) == round(rows["rate"] * rows["n"])
-        assert rows["counts_above"] is None
-        assert [group["group"] for group in rows["by_group"]] == values
-        for group in rows["by_group"]:
-            inside = set(np.flatnonzero(X[name] == group["group"]).tolist())
-            assert group["n"] == len(inside) and group["changed"] == len(inside & set(by_hand))
-            directions = {(one["from"], one["to"]): one["n"] for one in group["directions"]}
+        assert rows.changed == len(by_hand) == round(rows.rate * rows.n)
+        assert rows.counts_above is None
+        assert [group.group for group in rows.by_group] == values
+        for group in rows.by_group:
+            inside = set(np.flatnonzero(X[name] == group.group).tolist())
+            assert group.n == len(inside) and group.changed == len(inside & set(by_hand))
+            directions = {(one.from_, one.to): one.n for one in group.directions}
             expected = Counter(d for row in inside & set(by_hand) for d in by_hand[row])
             assert directions == dict(expected)
 
@@ -236,17 +247,16 @@ def test_people_are_counted_by_group_and_direction(report):
 def test_people_of_a_threshold_are_counted_higher_and_lower():
     model = coded(Ridge()).fit(X, SCORE)
     settings = {"sensitive_features": ["sex"], **SEARCH_ONLY}
-    (search,) = look(model, threshold=0.4, **settings).to_dict()["searches"]
-    rows, own = search["rows"], model.predict(X)
+    rows, own = part(look(model, threshold=0.4, **settings), RowsPart, "sex"), model.predict(X)
     other = model.predict(X.assign(sex=np.where(X["sex"] == "f", "m", "f")))
-    assert rows["counts_above"] == 0.4
-    for group in rows["by_group"]:
-        inside = (X["sex"] == group["group"]).to_numpy()
+    assert rows.counts_above == 0.4
+    for group in rows.by_group:
+        inside = (X["sex"] == group.group).to_numpy()
         for word, gaps in (("higher", other - own), ("lower", own - other)):
             n = int((gaps[inside] > 0.4).sum())
-            told = {one["to"]: one["n"] for one in group["directions"]}
-            assert told.get(word, 0) == n and group["changed"] >= n
-    assert rows["changed"] == int((np.abs(other - own) > 0.4).sum()) > 0
+            told = {one.to: one.n for one in group.directions}
+            assert told.get(word, 0) == n and group.changed >= n
+    assert rows.changed == int((np.abs(other - own) > 0.4).sum()) > 0
 
 
 @slow_sample
@@ -256,49 +266,34 @@ def test_people_of_three_classes_and_of_a_tuned_threshold_are_counted():
     )
     tuned = FixedThresholdClassifier(LOGISTIC, threshold=0.3).fit(X, LABELS)
     for model in (coded(LogisticRegression(max_iter=500)).fit(X, three), tuned):
-        report = look(model, sensitive_features=["race"], **SEARCH_ONLY)
-        rows = report.to_dict()["searches"][0]["rows"]
+        rows = part(look(model, sensitive_features=["race"], **SEARCH_ONLY), RowsPart, "race")
         by_hand = changed_by_hand(model, X, "race", sorted(X["race"].unique()))
-        assert rows["changed"] == len(by_hand) > 0
+        assert rows.changed == len(by_hand) > 0
         told = Counter()
-        for group in rows["by_group"]:
-            for one in group["directions"]:
-                told[one["from"], one["to"]] += one["n"]
+        for group in rows.by_group:
+            for one in group.directions:
+                told[one.from_, one.to] += one.n
         # A row with twins of several classes counts for the one that differs most.
         assert told.total() == len(by_hand)
         assert set(told) <= {pair for pairs in by_hand.values() for pair in pairs}
 
 
 def test_the_person_is_a_row_and_its_twin(report):
-    for search in report.to_dict()["searches"]:
-        person = search["rows"]["person"]
-        cells = {cell["name"]: cell for cell in person["pair"]["cells"]}
-        row = X.loc[int(person["row"])]
-        assert all(cells[name]["first"] == row[name] for name in X)
-        changed = {name for name, cell in cells.items() if cell["changed"]}
-        assert changed <= set(search["sensitive"])
-        twins = pd.DataFrame(
-            [{n: c[side] for n, c in cells.items()} for side in ("first", "second")]
-        )
+    for known, rows, _, _ in searches(report):
+        pair, twins = rows.person.pair, inputs_of(rows.person.pair)
+        assert twins.iloc[0].to_dict() == X.loc[int(rows.person.row)].to_dict()
+        assert {cell.name for cell in pair.cells if cell.changed} <= set(known.sensitive)
         outputs = LOGISTIC.predict_proba(twins)[:, 1]
-        assert outputs.tolist() == pytest.approx(person["pair"]["outputs"])
-        first, second = person["pair"]["labels"]
-        assert first != second  # some row gets another label, and such a row is shown
-
-
-def test_what_a_row_has_itself_is_told_of_the_worst_rows(report):
-    for worst in report.to_dict()["searches"][-1]["rows"]["worst"]:
-        names = [cell["name"] for cell in worst["pair"]["cells"] if cell["changed"]]
-        assert worst["own"] == X.loc[int(worst["row"]), names].tolist()
+        assert outputs.tolist() == pytest.approx(pair.outputs)
+        assert pair.labels[0] != pair.labels[1]  # some row gets another label, and such is shown
 
 
 def test_further_pairs_are_two_columns_apart(report):
-    for search in report.to_dict()["searches"]:
-        pairs = search["further_pairs"]
-        assert 1 < len(pairs) <= 10
+    for known, _, search, _ in searches(report):
+        assert 1 < len(search.further_pairs) <= 10
         free = [
-            [c["first"] for c in pair["cells"] if c["name"] not in search["sensitive"]]
-            for pair in pairs
+            [cell.first for cell in pair.cells if cell.name not in known.sensitive]
+            for pair in search.further_pairs
         ]
         for k, one in enumerate(free):
             for other in free[:k]:
@@ -307,13 +302,12 @@ def test_further_pairs_are_two_columns_apart(report):
 
 def test_inputs_that_are_rows_are_known(report):
     rows = {tuple(row) for row in X.drop(columns=["sex", "race"]).astype(object).to_numpy()}
-    for search in report.to_dict()["searches"][-1:]:
-        table = pd.DataFrame(search["all_pairs"]["first"], columns=search["all_pairs"]["columns"])
-        free = table.drop(columns=["sex", "race"]).astype(object).to_numpy()
-        assert search["all_pairs"]["of_a_row"] == [tuple(row) in rows for row in free]
-        pair = {c["name"]: c["first"] for c in search["pair"]["cells"]}
-        names = X.columns.drop(["sex", "race"])
-        assert search["pair_of_a_row"] == (tuple(pair[n] for n in names) in rows)
+    known, _, search, _ = searches(report)[-1]
+    table = pd.DataFrame(search.all_pairs.first, columns=search.all_pairs.columns)
+    free = table.drop(columns=["sex", "race"]).astype(object).to_numpy()
+    assert search.all_pairs.of_a_row == [tuple(row) in rows for row in free]
+    own = inputs_of(known.pair).drop(columns=["sex", "race"]).iloc[0]
+    assert known.pair_of_a_row == (tuple(own) in rows)
 
 
 class OneRung(BaseEstimator, RegressorMixin):
@@ -347,56 +341,48 @@ def test_who_shows_the_difference_is_said_of_both_twins(band, rung, who):
 
 
 def test_all_together_knows_what_each_alone_has_found(report):
-    *alone, together = report.to_dict()["searches"]
-    assert together["degree"] >= max(search["degree"] for search in alone)
-    assert together["certificate"]["lower"] >= together["degree"] - 1e-12
+    *alone, together = searches(report)
+    assert together.known.degree >= max(twins.known.degree for twins in alone)
+    assert together.certificate.lower >= together.known.degree - 1e-12
 
 
 @slow_sample
 def test_what_carries_the_difference_is_named():
     only_sex = coded(LogisticRegression()).fit(X.assign(race="a"), LABELS)
-    data = look(only_sex, sensitive_features=["race", "sex"], **SEARCH_ONLY).to_dict()
-    assert data["carries"].startswith("Sex alone shows nearly all")
-    sex, race, _ = data["searches"]
-    assert race["degree"] < 1e-4 < sex["degree"]
+    report = look(only_sex, sensitive_features=["race", "sex"], **SEARCH_ONLY)
+    assert "Sex alone shows nearly all" in " ".join(repr(report).split())
+    sex, race, _ = searches(report)
+    assert race.known.degree < 1e-4 < sex.known.degree
 
 
 @slow_sample
 def test_the_same_seed_gives_the_same_report():
     one, other = (look(y=LABELS, sensitive_features=["sex"]).to_dict() for _ in range(2))
-    for data in (one, other):
-        for part in [
-            *data["parts"],
-            *data["searches"],
-            *data["errors"],
-            data["groups"],
-            data["selection"],
-        ]:
-            part.pop("seconds")
-        for search in data["searches"]:
-            search["certificate"].pop("seconds")
-            search["rows"].pop("seconds")
-            search["history"].pop("seconds")
-        data.pop("created")
-        data["cost"].pop("seconds")
+    for found in (one, other):
+        found.pop("created")
+        found["cost"].pop("seconds")
+        for one_part in found["parts"]:
+            one_part.pop("seconds")
+            one_part.get("history", {}).pop("seconds", None)
     assert one == other
 
 
 @slow_sample
 def test_a_seed_is_drawn_and_told():
     settings = {"sensitive_features": ["sex"], **SEARCH_ONLY}
-    data = look(random_state=None, **settings).to_dict()
-    again = look(random_state=data["seed"], **settings).to_dict()
-    assert again["searches"][0]["pair"] == data["searches"][0]["pair"]
-    assert f"random_state={data['seed']}" in data["code"]
+    report = look(random_state=None, **settings)
+    seed = data(report).seed
+    again = look(random_state=seed, **settings)
+    assert searches(again)[0].known.pair == searches(report)[0].known.pair
+    assert f"random_state={seed}" in data(report).code
 
 
 @slow_sample
 def test_the_code_repeats_the_audit():
-    data = look(sensitive_features=["sex"], threshold=0.3, y=LABELS).to_dict()
+    report = look(sensitive_features=["sex"], threshold=0.3, y=LABELS)
     names = {"model": LOGISTIC, "X": X, "y": LABELS}
-    exec(data["code"].replace("random_state=", "progress=False, random_state="), names)
-    assert names["report"].to_dict()["searches"][0]["found"] == data["searches"][0]["found"]
+    exec(data(report).code.replace("random_state=", "progress=False, random_state="), names)
+    assert searches(names["report"])[0].search.found == searches(report)[0].search.found
 
 
 def older(X):
@@ -446,55 +432,52 @@ def test_the_code_repeats_what_was_given(given, monkeypatch):
 
 
 def test_errors_by_group_are_those_of_the_subgroup_auditor(report):
-    data = report.to_dict()
-    assert [part["metric"] for part in data["errors"]] == [
-        "false_positive_rate", "false_negative_rate",
-    ]  # fmt: skip
+    errors = report.results(ErrorsPart)
+    assert [part.metric for part in errors] == ["false_positive_rate", "false_negative_rate"]
     predicted = LOGISTIC.predict(X)
-    for part, label in zip(data["errors"], ("no", "yes"), strict=True):
+    for found, label in zip(errors, ("no", "yes"), strict=True):
         among = label == LABELS
-        assert part["overall"] == pytest.approx((predicted != LABELS)[among].mean())
+        assert found.overall == pytest.approx((predicted != LABELS)[among].mean())
         again = SubgroupAuditor(
-            metric=part["metric"], attributes="all", max_conditions=3, random_state=0,
+            metric=found.metric, attributes="all", max_conditions=3, random_state=0,
             sensitive_features=["sex", "race"],
         ).fit(X, LABELS, y_pred=predicted)  # fmt: skip
         # Where nothing differs, the largest differences are listed.
-        listed = again.short_list_ if part["n_differ"] else again.rules_[:10]
-        assert [rule["rule"] for rule in part["rules"]] == listed["rule"].tolist()
-        assert part["n_differ"] == again.rules_["differs"].sum()
-        assert part["queries"] == 0  # all rows were predicted before
-    assert [part["n_differ"] > 0 for part in data["errors"]] == [False, True]
+        listed = again.short_list_ if found.n_differ else again.rules_[:10]
+        assert [rule.rule for rule in found.rules] == listed["rule"].tolist()
+        assert found.n_differ == again.rules_["differs"].sum()
+        assert found.queries == 0  # all rows were predicted before
+    assert [part.n_differ > 0 for part in errors] == [False, True]
     assert "Where the model errs" in report.to_markdown()
     display = report.display("errors")
-    assert display.frame()["rule"].tolist() == [r["rule"] for r in data["errors"][0]["rules"]]
+    assert display.frame()["rule"].tolist() == [rule.rule for rule in errors[0].rules]
     assert display.measure == "false positive rate"
 
 
 @slow_sample
 def test_errors_need_the_truth():
-    data = look(sensitive_features=["sex"], **SEARCH_ONLY).to_dict()
-    assert {part["reason"] for part in data["errors"]} == {
-        "errors need y, what is true of the rows"
-    }
+    report = look(sensitive_features=["sex"], **SEARCH_ONLY)
+    reasons = {part.reason for part in report.results(ErrorsPart)}
+    assert reasons == {"errors need y, what is true of the rows"}
 
 
 @slow_sample
 def test_a_regressor_without_a_threshold_is_never_discriminatory_everywhere():
     model = coded(GradientBoostingRegressor(n_estimators=10)).fit(X, SCORE)
     report = look(model, y=SCORE, sensitive_features=["sex", "race"], certify=False)
-    rows = report.to_dict()["searches"][-1]["rows"]
-    assert rows["rate"] is None and np.isnan(report.on_data_rate)
-    assert [part["share_of_spread"] for part in rows["above"]] == [0.05, 0.1, 0.2]
+    rows = searches(report)[-1].rows
+    assert rows.rate is None and np.isnan(report.on_data_rate)
+    assert [above.share_of_spread for above in rows.above] == [0.05, 0.1, 0.2]
     low, high = np.percentile(model.predict(X), [5, 95])
-    assert rows["spread"] == pytest.approx(high - low)
+    assert rows.spread == pytest.approx(high - low)
     everyone = report.auditors["sex, race together"].audit_rows(X).disparities
-    for part in rows["above"]:
+    for above in rows.above:
         # Of two twins that differ, neither needs to be the person.
-        assert 0 < part["rate"] <= (everyone > part["difference"]).mean()
-    assert rows["above"][1]["n"] == rows["changed"]
-    assert rows["counts_above"] == pytest.approx(0.1 * rows["spread"])
+        assert 0 < above.rate <= (everyone > above.difference).mean()
+    assert rows.above[1].n == rows.changed
+    assert rows.counts_above == pytest.approx(0.1 * rows.spread)
     assert "a tenth of the spread of the predictions" in report.sentence
-    assert report.to_dict()["groups"]["metric"] == "mean_prediction"
+    assert part(report, GroupsPart).metric == "mean_prediction"
     assert "mean_prediction" in report.selection_table
 
 
@@ -502,28 +485,25 @@ def test_a_regressor_without_a_threshold_is_never_discriminatory_everywhere():
 def test_a_regressor_with_a_threshold_has_a_rate():
     model = coded(Ridge()).fit(X, SCORE)
     settings = {"sensitive_features": ["sex", "race"], **SEARCH_ONLY}
-    data = look(model, threshold=0.4, **settings).to_dict()
-    assert 0 < data["searches"][0]["rows"]["rate"] <= 1
-    assert "above the threshold of 0.40" in data["sentence"]
+    report = look(model, threshold=0.4, **settings)
+    assert 0 < searches(report)[0].rows.rate <= 1
+    assert "above the threshold of 0.40" in report.sentence
 
 
 def test_the_curve_says_how_many_rows_exceed_each_difference(report):
-    search = report.to_dict()["searches"][0]
     everyone = report.auditors["sex"].audit_rows(X).disparities
-    curve = search["rows"]["curve"]
-    for difference, share in zip(curve["difference"], curve["share"], strict=True):
+    curve = part(report, RowsPart, "sex").curve
+    for difference, share in zip(curve.difference, curve.share, strict=True):
         assert share == pytest.approx((everyone > difference).mean())
 
 
 def test_columns_that_matter_change_the_difference(report):
-    search = report.to_dict()["searches"][0]
-    cells = {cell["name"]: cell for cell in search["pair"]["cells"]}
-    assert cells["sex"]["matters"] == 0  # it is what differs
-    typical = X["income"].median()
-    twins = pd.DataFrame({n: [c["first"], c["second"]] for n, c in cells.items()})
-    outputs = LOGISTIC.predict_proba(twins.assign(income=int(typical)))[:, 1]
-    change = abs(outputs[0] - outputs[1] - search["pair"]["difference"])
-    assert cells["income"]["matters"] == pytest.approx(change, abs=0.02)
+    pair = searches(report)[0].known.pair
+    matters = {cell.name: cell.matters for cell in pair.cells}
+    assert matters["sex"] == 0  # it is what differs
+    outputs = LOGISTIC.predict_proba(inputs_of(pair).assign(income=int(X["income"].median())))
+    change = abs(outputs[0, 1] - outputs[1, 1] - pair.difference)
+    assert matters["income"] == pytest.approx(change, abs=0.02)
 
 
 @slow_sample
@@ -533,16 +513,13 @@ def test_nothing_found_is_said_with_the_budget():
     ).fit(X, LABELS)
     with pytest.warns(NoDisparityWarning, match="No disparity in") as caught:
         certified = look(blind, sensitive_features=["sex"])
-        unread = look(Wrapped(blind), sensitive_features=["sex"]).to_dict()
+        unread = look(Wrapped(blind), sensitive_features=["sex"])
     assert {Path(w.filename).name for w in caught} == {Path(__file__).name}
     assert "same output whatever its value; this was certified" in certified.sentence
-    assert unread["sentence"].startswith("None of the 200 people in the table would get another")
-    assert "No difference was found" in unread["sentence"]
-    assert "queries (seed 0)" in unread["sentence"]
-    (search,) = unread["searches"]
-    assert (
-        search["pair"] is None and search["further_pairs"] == [] and search["rows"]["worst"] == []
-    )
+    assert unread.sentence.startswith("None of the 200 people in the table would get another")
+    assert "No difference was found" in unread.sentence and "queries (seed 0)" in unread.sentence
+    (twins,) = searches(unread)
+    assert twins.known.pair is None and not twins.search.further_pairs and not twins.rows.worst
 
 
 # Models of other kinds ----------------------------------------------------------------------
@@ -550,35 +527,33 @@ def test_nothing_found_is_said_with_the_budget():
 
 @slow_sample
 def test_a_model_that_cannot_be_read_says_why_and_the_rest_goes_on():
-    data = look(coded(KNeighborsClassifier()).fit(X, LABELS), y=LABELS).to_dict()
-    certificate = data["searches"][-1]["certificate"]
-    assert certificate["upper"] is None and certificate["status"] == "left out"
-    assert "KNeighborsClassifier cannot be certified" in certificate["reason"]
-    assert data["status"] == "complete" and data["groups"]["rules"]
+    report = look(coded(KNeighborsClassifier()).fit(X, LABELS), y=LABELS)
+    known, _, _, certificate = searches(report)[-1]
+    assert known.upper is None and certificate.status == "left out"
+    assert "KNeighborsClassifier cannot be certified" in certificate.reason
+    assert report.status == "complete" and part(report, GroupsPart).rules
 
 
 @slow_sample
 def test_scores_and_labels_have_names():
     settings = {"sensitive_features": ["sex"], **SEARCH_ONLY}
-    data = look(coded(LinearSVC()).fit(X, LABELS), **settings).to_dict()
-    assert "score of yes" in data["sentence"]
+    assert "score of yes" in look(coded(LinearSVC()).fit(X, LABELS), **settings).sentence
 
     class LabelsOnly(Wrapped):
         predict_proba = property()
 
-    data = look(LabelsOnly(LOGISTIC), **settings).to_dict()
-    assert data["sentence"].endswith("get different labels: yes against no.") or data[
-        "sentence"
-    ].endswith("get different labels: no against yes.")
-    assert data["searches"][0]["pair"]["outputs"] is None
+    report = look(LabelsOnly(LOGISTIC), **settings)
+    words = ("yes against no.", "no against yes.")
+    assert report.sentence.endswith(tuple(f"get different labels: {one}" for one in words))
+    assert searches(report)[0].known.pair.outputs is None
 
 
 @slow_sample
 def test_arrays_and_polars_frames():
     Z = np.column_stack([X["sex"] == "f", X["income"]]).astype(float)
     tree = DecisionTreeClassifier(max_depth=4).fit(Z, LABELS)
-    data = look(tree, Z, sensitive_features=[0], **SEARCH_ONLY)
-    assert "differ only in column 0" in data.sentence
+    report = look(tree, Z, sensitive_features=[0], **SEARCH_ONLY)
+    assert "differ only in column 0" in report.sentence
     frame = pl.DataFrame({name: X[name].to_list() for name in X})
 
     class OfPolars(Wrapped):
@@ -600,9 +575,10 @@ def test_errors_by_group_are_the_same_in_every_kind_of_table():
 
     def rules(table, sensitive):
         model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(table, LABELS)
-        data = look(model, table, LABELS, sensitive_features=sensitive, **SEARCH_ONLY).to_dict()
-        assert [part["status"] for part in data["errors"]] == ["done", "done"]
-        return [[tuple(rule.values())[1:] for rule in part["rules"]] for part in data["errors"]]
+        report = look(model, table, LABELS, sensitive_features=sensitive, **SEARCH_ONLY)
+        errors = report.results(ErrorsPart)
+        assert [part.status for part in errors] == ["done", "done"]
+        return [[astuple(rule)[1:] for rule in part.rules] for part in errors]
 
     known = rules(frame, names)
     assert known[0] and known == rules(pl.from_pandas(frame), names)
@@ -622,8 +598,8 @@ def test_a_guessed_label_is_said_on_the_first_screen_of_every_output():
         report = audit(model, X, sensitive_features=["sex"], auditor=FEW, random_state=0,
                        progress=False)  # fmt: skip
     told = "1 taken as favourable, which is a guess"
-    assert report.to_dict()["favourable"]["words"].startswith(told)
-    assert report.to_dict()["favourable"]["how"] == "guessed"
+    assert data(report).favourable.words.startswith(told)
+    assert data(report).favourable.how == "guessed"
     told, page = "which is a guess", report.to_markdown()
     assert f"'1', {told}" in " ".join(repr(report).split()) and told in report._repr_html_()
     assert page.index(told) < page.index("## The people in the table")
@@ -637,13 +613,12 @@ def test_the_favourable_label_is_that_of_every_part():
         warnings.filterwarnings("error", ".*taken as favourable")
         report = look(model, y=(LABELS == "no").astype(int), sensitive_features=["sex"],
                       favourable=0)  # fmt: skip
-        given = report.to_dict()
         named = look(model, sensitive_features=["sex"], groups=TestSGDAuditor(favourable=0))
-    assert given["favourable"] == {"labels": "0", "how": "given", "words": "0 taken as favourable"}
-    assert given["groups"]["favourable"] == given["selection"]["favourable"] == "0"
-    assert {part["favourable"] for part in given["errors"]} == {"0"}
-    assert named.to_dict()["favourable"] == given["favourable"]
-    assert "favourable=0" in given["code"]
+    given = data(report).favourable
+    assert given == ReportedFavourable("0", "given", "0 taken as favourable")
+    assert {part(report, kind).favourable for kind in (GroupsPart, SelectionPart)} == {"0"}
+    assert {errors.favourable for errors in report.results(ErrorsPart)} == {"0"}
+    assert data(named).favourable == given and "favourable=0" in data(report).code
     ratio = report.selection_table.set_index("group")["impact_ratio"]
     assert ratio["f"] < 1 and ratio["m"] == 1  # by the other label it would be the men's
 
@@ -664,9 +639,9 @@ def test_a_label_that_no_class_has_is_refused_before_the_first_query(given):
 def test_groups_of_a_regressor_by_the_least_favourable_output():
     model = coded(Ridge()).fit(X, SCORE)
     cut = float(np.median(SCORE))
-    found = look(model, sensitive_features=["sex"], favourable=cut).to_dict()
-    assert found["groups"]["status"] == "done"
-    assert found["favourable"]["words"] == f"outputs of at least {cut} taken as favourable"
+    report = look(model, sensitive_features=["sex"], favourable=cut)
+    assert part(report, GroupsPart).status == "done"
+    assert data(report).favourable.words == f"outputs of at least {cut} taken as favourable"
     with pytest.raises(ValueError, match="finite number"):
         look(model, sensitive_features=["sex"], favourable="high")
 
@@ -676,13 +651,14 @@ def test_many_classes_need_a_favourable_one():
     model = coded(DecisionTreeClassifier(max_depth=6, random_state=0))
     model.fit(X, np.arange(len(X)) % 100)
     settings = {"sensitive_features": ["sex"], "certify": False}
-    data = look(model, y=np.arange(len(X)) % 100, **settings).to_dict()
-    assert data["model"]["n_classes"] == 100 and len(data["model"]["classes"]) == 20
-    for part in (data["groups"], data["selection"]):
-        assert part["status"] == "left out" and "favourable" in part["reason"]
+    report = look(model, y=np.arange(len(X)) % 100, **settings)
+    assert data(report).model.n_classes == 100 and len(data(report).model.classes) == 20
+    for kind in (GroupsPart, SelectionPart):
+        found = part(report, kind)
+        assert found.status == "left out" and "favourable" in found.reason
     groups = TestSGDAuditor(favourable=[0, 1, 2])
-    named = look(model, groups=groups, **settings).to_dict()
-    assert named["groups"]["favourable"] == "0, 1, 2" and named["selection"]["rows"]
+    named = look(model, groups=groups, **settings)
+    assert part(named, GroupsPart).favourable == "0, 1, 2" and part(named, SelectionPart).groups
 
 
 @slow_sample
@@ -690,12 +666,12 @@ def test_groups_do_without_attributes_of_too_many_categories():
     table = X.assign(race=[f"country {j % 20}" for j in range(len(X))])
     model = coded(LogisticRegression()).fit(table, LABELS)
     groups = TestSGDAuditor(max_queries=5000)
-    data = look(model, table, certify=False, groups=groups).to_dict()
-    assert data["sensitive_features"] == ["sex", "race"]
-    near = data["perturbed_groups"]
-    assert near["reason"] == "without race, of more than 14 categories"
-    assert all("sex" in rule["rule"] for rule in near["rules"])
-    assert data["groups"]["reason"] == "" and data["groups"]["n_rules"] > 2  # races, too
+    report = look(model, table, certify=False, groups=groups)
+    assert data(report).sensitive_features == ["sex", "race"]
+    near, of_rows = part(report, PerturbedGroupsPart), part(report, GroupsPart)
+    assert near.reason == "without race, of more than 14 categories"
+    assert all("sex" in rule.rule for rule in near.rules)
+    assert of_rows.reason == "" and of_rows.n_rules > 2  # races, too
 
 
 @pytest.mark.parametrize(
@@ -709,13 +685,12 @@ def test_hundreds_of_sensitive_values_and_columns(n):
     y = (table["c3"] > 0).astype(int)
     encode = make_column_transformer((OneHotEncoder(), ["sex"]), remainder="passthrough")
     model = make_pipeline(encode, RandomForestClassifier(5, max_depth=4, random_state=0))
-    data = look(model.fit(table, y), table, y, sensitive_features=["sex"]).to_dict()
-    assert data["status"] == "complete"
-    assert data["groups"]["n_rules"] == 1  # all others have hardly any rows
-    assert data["searches"][0]["rows"]["n_twins"] == 100
-    assert (
-        len(data["searches"][0]["pair"]["cells"]) == n + 1 if data["searches"][0]["pair"] else True
-    )
+    report = look(model.fit(table, y), table, y, sensitive_features=["sex"])
+    assert report.status == "complete"
+    assert part(report, GroupsPart).n_rules == 1  # all others have hardly any rows
+    (twins,) = searches(report)
+    assert twins.rows.n_twins == 100
+    assert twins.known.pair is None or len(twins.known.pair.cells) == n + 1
 
 
 # Time, failures, interrupts -----------------------------------------------------------------
@@ -725,18 +700,15 @@ def test_hundreds_of_sensitive_values_and_columns(n):
 def test_a_slow_model_gets_a_sample_of_the_rows_with_an_interval():
     slow = Wrapped(LOGISTIC, seconds=0.002)
     report = look(slow, y=LABELS, max_time=3, sensitive_features=["sex"], auditor=None)
-    data = report.to_dict()
-    rows = data["searches"][0]["rows"]
-    assert 0 < rows["n"] < rows["n_rows"] == 200
-    assert rows["low"] <= rows["rate"] <= rows["high"]
+    (_, rows, search, _), reason = searches(report)[0], data(report).reason
+    assert 0 < rows.n < rows.n_rows == 200
+    assert rows.low <= rows.rate <= rows.high
     # The status, the first lines and the parts say what was not done, and how much of it was.
-    parts = {part["part"]: part for part in data["parts"]}
     assert report.status == "ended early"
-    told = f"{rows['n']} of 200 rows"
-    assert parts["rows: sex"]["reason"] == f"ended early, for lack of time: {told}"
-    asked = data["searches"][0]["search_queries"]
+    told, asked = f"{rows.n} of 200 rows", search.search_queries
+    assert rows.reason == f"ended early, for lack of time: {told}"
     for words in (f"rows: sex: {told}", f"search: sex: {asked} of 20,000 queries"):
-        assert words in data["reason"] and words in " ".join(repr(report).split())
+        assert words in reason and words in " ".join(repr(report).split())
         assert words in report.to_html() and words in report._repr_html_()
 
 
@@ -776,10 +748,9 @@ def test_of_an_error_in_compiled_code_the_first_line_and_the_column_are_told(cal
 def test_a_model_that_fails_leaves_what_was_found():
     failing = Wrapped(LOGISTIC, fails_after=12)
     report = look(failing, y=LABELS, sensitive_features=["sex"])
-    data = report.to_dict()
-    assert report.status == "failed" and "out of <memory>" in data["reason"]
-    assert "EstimatorFailedError" not in data["reason"]
-    assert report.fairness_degree > 0 and data["searches"][0]["rows"]["n"] > 0
+    assert report.status == "failed" and "out of <memory>" in data(report).reason
+    assert "EstimatorFailedError" not in data(report).reason
+    assert report.fairness_degree > 0 and searches(report)[0].rows.n > 0
     assert "a part failed" in " ".join(repr(report).split())
 
 
@@ -792,8 +763,11 @@ def test_an_interrupt_leaves_what_was_found():
 
     report = look(Interrupting(LOGISTIC), y=LABELS, sensitive_features=["sex", "race"])
     assert report.status == "interrupted" and report.fairness_degree > 0
-    statuses = report.parts["status"].tolist()
-    assert "interrupted" in statuses and statuses[-1] == "left out"
+    interrupted, *after = dropwhile(lambda one: one.status == "done", data(report).parts)
+    assert interrupted.status == "interrupted"
+    # What is known of the twins is put together from what there was.
+    assert {one.status for one in after if one.part != "twins"} == {"left out"}
+    assert {one.status for one in after if one.part == "twins"} == {"done"}
 
 
 def test_warnings_of_parts_are_kept_as_notes(recwarn):
@@ -862,29 +836,29 @@ def test_the_auditor_is_a_template():
         max_queries=400, threshold=0.1, space=InputSpace(bounds={"income": (10, 20)})
     )
     settings = {"sensitive_features": ["sex"], **SEARCH_ONLY}
-    data = look(auditor=given, **settings).to_dict()
+    report = look(auditor=given, **settings)
     assert given.estimator is None and not hasattr(given, "stop_reason_")
-    assert data["searches"][0]["auditor"] == "SurrogateAuditor" and data["threshold"] == 0.1
-    incomes = [c["first"] for c in data["searches"][0]["pair"]["cells"] if c["name"] == "income"]
-    assert 10 <= incomes[0] <= 20
-    assert "=SurrogateAuditor(" in data["code"]
-    assert "from skfairtest import InputSpace, SurrogateAuditor, audit" in data["code"]
-    named = look(auditor="surrogate", max_time=1, **settings).to_dict()
-    assert named["searches"][0]["auditor"] == "SurrogateAuditor"
+    (twins,), code = searches(report), data(report).code
+    assert twins.search.auditor == "SurrogateAuditor" and data(report).threshold == 0.1
+    assert inputs_of(twins.known.pair)["income"].between(10, 20).all()
+    assert "=SurrogateAuditor(" in code
+    assert "from skfairtest import InputSpace, SurrogateAuditor, audit" in code
+    named = look(auditor="surrogate", max_time=1, **settings)
+    assert searches(named)[0].search.auditor == "SurrogateAuditor"
 
 
 @slow_sample
 def test_an_auditor_that_certifies():
     tree = coded(DecisionTreeClassifier(max_depth=4)).fit(X, LABELS)
     report = look(tree, auditor=CertifiedAuditor(), sensitive_features=["sex"])
-    assert report.to_dict()["searches"][0]["certificate"]["certified"]
+    assert searches(report)[0].known.certified
 
 
 @slow_sample
 def test_parts_can_be_left_out():
-    data = look(certify=False, groups=False, sensitive_features=["sex"]).to_dict()
-    assert data["searches"][0]["certificate"]["reason"] == "certify=False"
-    assert data["groups"]["reason"] == "groups=False"
+    report = look(certify=False, groups=False, sensitive_features=["sex"])
+    assert searches(report)[0].certificate.reason == "certify=False"
+    assert part(report, GroupsPart).reason == "groups=False"
 
 
 @pytest.mark.parametrize(
@@ -988,9 +962,9 @@ def test_a_plain_object_with_predict_can_be_audited():
 def test_errors_of_many_classes_without_a_favourable_one_are_those_of_accuracy():
     three = np.digitize(SCORE, np.quantile(SCORE, [0.3, 0.6])).astype(str)
     model = coded(DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, three)
-    (part,) = look(model, y=three, sensitive_features=["sex"]).to_dict()["errors"]
-    assert part["metric"] == "accuracy" and part["status"] == "done" and part["favourable"] == ""
-    assert part["overall"] == pytest.approx((model.predict(X) == three).mean())
+    (errors,) = look(model, y=three, sensitive_features=["sex"]).results(ErrorsPart)
+    assert (errors.metric, errors.status, errors.favourable) == ("accuracy", "done", "")
+    assert errors.overall == pytest.approx((model.predict(X) == three).mean())
 
 
 @slow_sample
@@ -1002,9 +976,9 @@ def test_columns_of_names_and_too_many_rules_are_no_reason_to_leave_errors_out()
     numbers = make_column_transformer(("passthrough", make_column_selector(dtype_include="number")))
     model = make_pipeline(numbers, DecisionTreeClassifier(max_depth=3)).fit(wide, y)
     report = look(model, wide, y, sensitive_features=["sex"], certify=False)
-    for part in report.to_dict()["errors"]:
-        assert part["status"] == "done" and part["max_conditions"] == 2
-        assert not any("person" in rule["rule"] for rule in part["rules"])
+    for errors in report.results(ErrorsPart):
+        assert errors.status == "done" and errors.max_conditions == 2
+        assert not any("person" in rule.rule for rule in errors.rules)
 
 
 class SlowCalls(Wrapped):
@@ -1021,9 +995,9 @@ FEW_KINDS = X.assign(income=30, job="w")  # six distinct rows
 @pytest.mark.parametrize(
     "model, table, max_time, whole",
     [
-        (SlowCalls(LOGISTIC, seconds=0.4), X, 15, True),
-        (Wrapped(LOGISTIC, seconds=0.05), FEW_KINDS, 15, True),
-        (Wrapped(LOGISTIC, seconds=0.05), X, 15, False),
+        (SlowCalls(LOGISTIC, seconds=0.4), X, 20, True),
+        (Wrapped(LOGISTIC, seconds=0.05), FEW_KINDS, 20, True),
+        (Wrapped(LOGISTIC, seconds=0.05), X, 20, False),
         (Wrapped(LOGISTIC), X, None, True),
     ],
 )
@@ -1032,20 +1006,19 @@ def test_figures_of_a_page_are_about_the_same_rows(model, table, max_time, whole
     report = look(
         model, table, LABELS, max_time=max_time, sensitive_features=["sex"], favourable="yes"
     )
-    data, first_page = report.to_dict(), " ".join(repr(report).split())
-    compared, table_of_rates = data["searches"][0]["rows"], data["selection"]
-    parts = [table_of_rates, data["groups"], *data["errors"]]
-    told = {part["part"]: part for part in data["parts"]}
+    first_page = " ".join(repr(report).split())
+    compared, rates = searches(report)[0].rows, part(report, SelectionPart)
+    parts = [rates, part(report, GroupsPart), *report.results(ErrorsPart)]
+    reason = part(report, PredictionsPart).reason
     if whole:
-        assert {part["n"] for part in [compared, *parts]} == {200}
-        rates = table.assign(rate=LOGISTIC.predict(table) == "yes").groupby("sex")["rate"].mean()
-        at = table_of_rates["columns"].index("selection_rate")
-        assert [row[at] for row in table_of_rates["rows"]] == pytest.approx(rates.tolist())
-        assert told["predictions"]["reason"] == "" and "random sample" not in first_page
+        assert {one.n for one in [compared, *parts]} == {200}
+        by_hand = table.assign(rate=LOGISTIC.predict(table) == "yes").groupby("sex")["rate"].mean()
+        assert [group.rate.value for group in rates.groups] == pytest.approx(by_hand.tolist())
+        assert reason == "" and "random sample" not in first_page
     else:
-        assert {part["n"] for part in parts} == {table_of_rates["n"]} and compared["n"] < 200
-        of = f"{table_of_rates['n']} of 200"
-        assert told["predictions"]["reason"] == f"ended early, for lack of time: {of} rows"
+        assert {one.n for one in parts} == {rates.n} and compared.n < 200
+        of = f"{rates.n} of 200"
+        assert reason == f"ended early, for lack of time: {of} rows"
         assert f"of m, in a random sample of {of} people. Lowest impact ratio" in first_page
         assert "Collect more rows" not in first_page  # the table has more
     if isinstance(model, SlowCalls):  # the first rows show that a call has room for the others
@@ -1072,17 +1045,15 @@ RIDGE = coded(Ridge()).fit(X, SCORE)
 )
 def test_a_column_of_predictions_is_as_good_as_a_list(flat, column, y, favourable):
     settings = {"sensitive_features": ["sex"], "favourable": favourable}
-    expected = look(flat, X, y, **settings).to_dict()
-    data = look(column, X, pd.DataFrame({"y": y}), **settings).to_dict()
-    assert data["status"] == "complete"
-    kept = ("rows", "n", "metric", "overall", "rules", "low", "high")
-    for name in ("selection", "groups", "errors"):
+    expected = look(flat, X, y, **settings)
+    report = look(column, X, pd.DataFrame({"y": y}), **settings)
+    assert report.status == "complete"
+    for kind in (SelectionPart, GroupsPart, ErrorsPart):
         one, other = (
-            [{key: part.get(key) for key in kept} for part in np.atleast_1d(found[name])]
-            for found in (data, expected)
+            [replace(part, seconds=0) for part in each.results(kind)] for each in (report, expected)
         )
         assert one == other
-    assert data["searches"][0]["rows"]["changed"] == expected["searches"][0]["rows"]["changed"]
+    assert searches(report)[0].rows.changed == searches(expected)[0].rows.changed
 
 
 @slow_sample
@@ -1100,10 +1071,10 @@ def test_a_column_of_predictions_is_as_good_as_a_list(flat, column, y, favourabl
 )
 def test_of_several_outputs_rates_are_left_out_and_the_one_that_differs_is_named(model, output):
     report = look(model, y=None, sensitive_features=["sex", "job"], certify=False)
-    data = report.to_dict()
-    assert report.status == "complete" and data["searches"][-1]["pair"]["output"] == output
-    for part in (data["selection"], data["groups"]):
-        assert part["status"] == "left out" and part["reason"].startswith("several outputs: ")
+    assert report.status == "complete" and searches(report)[-1].known.pair.output == output
+    for kind in (SelectionPart, GroupsPart):
+        found = part(report, kind)
+        assert found.status == "left out" and found.reason.startswith("several outputs: ")
 
 
 # Whatever was seen counts -------------------------------------------------------------------------
@@ -1135,19 +1106,19 @@ def beyond():
 
 
 def test_rows_outside_of_the_domain_are_shown_beside_it_and_decide(beyond):
-    (search,) = beyond.to_dict()["searches"]
-    assert search["rows"]["degree"] == pytest.approx(0.9) == beyond.on_data_degree
+    (twins,) = searches(beyond)
+    assert twins.rows.degree == pytest.approx(0.9) == beyond.on_data_degree
     assert "that lie outside of it show a difference of up to 0.90" in beyond.sentence
     assert beyond.check(Limits(max_degree=0.8)).status == "exceeded"
 
 
 def test_the_worst_row_inside_counts_whatever_is_outside(beyond):
     """Ten rows are listed, all of them outside."""
-    (search,) = beyond.to_dict()["searches"]
-    assert len(search["rows"]["worst"]) == 10
-    assert not any(row["inside"] for row in search["rows"]["worst"])
-    assert search["degree"] == pytest.approx(0.7) == beyond.fairness_degree
-    assert search["shown_by"] == "row 11 of the data"
+    (twins,) = searches(beyond)
+    assert len(twins.rows.worst) == 10
+    assert not any(row.inside for row in twins.rows.worst)
+    assert twins.known.degree == pytest.approx(0.7) == beyond.fairness_degree
+    assert twins.known.shown_by == "row 11 of the data"
 
 
 def test_progress_counts_twins_that_the_model_rules_out(capsys):

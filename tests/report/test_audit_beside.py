@@ -14,8 +14,11 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from tiers import slow_sample
+from typed_reports import part, searches
 
 from skfairtest import AuditReport, Limits, SBFTAuditor, SubgroupAuditor, audit, selection_table
+from skfairtest.report.parts.errors import ErrorsPart
+from skfairtest.report.parts.selection.results import SelectionPart
 
 SCHEMA = json.loads(files("skfairtest.report").joinpath("schema/v2.json").read_text("utf-8"))
 N = 400
@@ -96,8 +99,8 @@ def test_the_headline_says_that_it_is_not_taken_and_what_the_groups_get(blind):
     assert "bounds" not in text and "real rows" not in text
     assert (blind.fairness_degree, blind.on_data_degree, blind.on_data_rate) == (0, 0, 0)
     assert blind.upper_bound == 0 and blind.worst_case is None
-    (search,) = blind.to_dict()["searches"]
-    assert not search["taken"] and search["label"] == "race" and search["search_queries"] == 0
+    (twins,) = searches(blind)
+    assert not twins.known.taken and twins.known.of == "race" and twins.search.search_queries == 0
 
 
 @pytest.mark.parametrize("name, n, favoured", [("c", 29, 26), ("d", 25, 1)])
@@ -110,10 +113,8 @@ def test_a_small_group_counts_in_each_figure_of_a_ratio_or_in_none(name, n, favo
     least, most = min(rates, key=rates.get), max(rates, key=rates.get)
     told = {key: f"{key} ({n} rows)" if key == name else key for key in rates}
     first = f"{name} (group, {n} rows)" if least == name else f"{least} (group)"
-    value, (low, high) = (
-        rates[least] / rates[most],
-        (report.to_dict()["selection"][end] for end in ("low", "high")),
-    )
+    selection = part(report, SelectionPart)
+    value, low, high = rates[least] / rates[most], selection.low, selection.high
     text, ratio = " ".join(repr(report).split()), f"of {first} to {told[most]}"
     between = f"{rates[least]:.1%} of {first} and for {rates[most]:.1%} of {told[most]}."
     assert text.count(between) == 2
@@ -135,7 +136,7 @@ def test_no_twin_is_asked_for():
     assert rows.merge(INPUTS, how="left", indicator=True)["_merge"].eq("both").all()
     # Each distinct row once, 100 of them twice, and a few that show how the model is asked.
     n = len(INPUTS.drop_duplicates()) + 100
-    assert n <= len(rows) <= n + 64 and report.to_dict()["cost"]["queries"] == len(rows)
+    assert n <= len(rows) <= n + 64 and report._data.cost.queries == len(rows)
 
 
 @pytest.mark.parametrize(
@@ -153,8 +154,8 @@ def test_each_way_to_give_it_is_the_same_report(blind, given):
     y = Y if table.index.equals(Y.index) else Y.reset_index(drop=True)
     report = look(BLIND, table, sensitive, y)
     assert report.sentence == blind.sentence
-    assert report.to_dict()["selection"]["rows"] == blind.to_dict()["selection"]["rows"]
-    assert report.to_dict()["errors"][0]["rules"] == blind.to_dict()["errors"][0]["rules"]
+    assert part(report, SelectionPart).groups == part(blind, SelectionPart).groups
+    assert report.results(ErrorsPart)[0].rules == blind.results(ErrorsPart)[0].rules
 
 
 def test_errors_are_by_the_groups_beside(blind):
@@ -180,7 +181,7 @@ def test_every_form_of_the_report_follows(blind, tmp_path):
     assert "nothing was searched" in html
     blind.to_json(tmp_path / "r.json")
     assert AuditReport.from_json(tmp_path / "r.json").sentence == blind.sentence
-    assert "sensitive_features=sensitive_features," in blind.to_dict()["code"]
+    assert "sensitive_features=sensitive_features," in blind._data.code
     for kind in ("curve", "history", "pair"):
         with pytest.raises(ValueError, match="no (twins|pair) to show. The model does not take"):
             blind.display(kind)
@@ -191,17 +192,17 @@ def test_every_form_of_the_report_follows(blind, tmp_path):
 @slow_sample
 def test_some_are_taken_and_some_are_not(blind):
     report = look(SEES_SEX, X.assign(race=RACE), ["sex", "race"])
-    data = report.to_dict()
-    assert [(s["label"], s["taken"]) for s in data["searches"]] == [("race", False), ("sex", True)]
-    assert data["sensitive_features"] == ["sex", "race"]
-    assert "people in the table would get another decision if only their sex" in data["sentence"]
-    assert "Two inputs that differ only in sex get different outputs" in data["sentence"]
+    known = [twins.known for twins in searches(report)]
+    assert [(one.of, one.taken) for one in known] == [("race", False), ("sex", True)]
+    assert report._data.sensitive_features == ["sex", "race"]
+    assert "people in the table would get another decision if only their sex" in report.sentence
+    assert "Two inputs that differ only in sex get different outputs" in report.sentence
     assert "The model does not take race. Changing it alone changes no answer." in " ".join(
         repr(report).split()
     )
-    assert "The model does not take race. 'yes' is predicted for" in data["sentence"]
+    assert "The model does not take race. 'yes' is predicted for" in report.sentence
     assert set(report.selection_table["attribute"]) == {"sex", "race", "sex × race"}
-    assert "sensitive_features=['sex', 'race']" in data["code"]
+    assert "sensitive_features=['sex', 'race']" in report._data.code
     table = blind.compare(report)
     assert table.loc["largest difference: race", "says"] == "equal"
     notes = table.attrs["notes"]
@@ -211,7 +212,7 @@ def test_some_are_taken_and_some_are_not(blind):
     assert alone.fairness_degree == report.fairness_degree
     both = look(BLIND, X.assign(race=RACE), ["sex", "race"])
     assert both.sentence.startswith("The model does not take sex or race.")
-    assert both.to_dict()["searches"][-1]["label"] == "sex, race together"
+    assert searches(both)[-1].known.of == "sex, race together"
 
 
 def test_a_model_that_takes_a_column_and_ignores_it():
@@ -225,8 +226,8 @@ def test_a_model_that_takes_a_column_and_ignores_it():
         "changed. The model takes sex and gives every input of the domain the same output whatever "
         "its value; this was certified. 'yes' is predicted for "
     )
-    (search,) = report.to_dict()["searches"]
-    assert search["taken"] and search["certificate"]["certified"] and search["search_queries"] > 0
+    (twins,) = searches(report)
+    assert twins.known.taken and twins.known.certified and twins.search.search_queries > 0
 
 
 def test_a_regressor_tells_mean_predictions():

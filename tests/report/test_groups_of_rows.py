@@ -9,10 +9,13 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from tiers import slow_sample, some
+from typed_reports import part
 
 from skfairtest import InputSpace, Limits, RandomAuditor, SubgroupAuditor, TestSGDAuditor, audit
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.report import AuditReport
+from skfairtest.report.parts.groups import GroupsPart
+from skfairtest.report.parts.perturbed import PerturbedGroupsPart
 
 TestSGDAuditor.__test__ = False
 QUICK = RandomAuditor(max_queries=30)
@@ -78,8 +81,8 @@ def test_the_differences_are_those_of_the_rows():
     X = table()
     model = Lucky(gap=0.4)
     report = look(model, X)
-    part = report.to_dict()["groups"]
-    assert (part["n"], part["n_rows"], part["metric"]) == (600, 600, "selection_rate")
+    found = part(report, GroupsPart)
+    assert (found.n, found.n_rows, found.metric) == (600, 600, "selection_rate")
     yes, is_f = model.predict(X) == "yes", (X["sex"] == "f").to_numpy()
     worst = report.group_rules.iloc[0]
     assert worst["rule"] in ("sex = f", "sex = m")
@@ -90,7 +93,7 @@ def test_the_differences_are_those_of_the_rows():
     assert f"of {is_f.sum():,}" in report.to_markdown() and "perturbed" not in " ".join(
         repr(report).split()
     )
-    assert report.to_dict()["perturbed_groups"] is None
+    assert not report.results(PerturbedGroupsPart)
     assert "perturbed" not in report.to_markdown().lower()
     assert outcome(report, 0.1).status == "exceeded"
     assert "rows where" in outcome(report, 0.1).words
@@ -100,8 +103,8 @@ def test_intervals_know_how_many_rows_there_are():
     """Perturbed inputs could be drawn without end, and their intervals narrowed with them."""
     widths = []
     for n in (120, 600, 3000):
-        part = look(Lucky(), table(n), sensitive_features="sex").to_dict()["groups"]
-        widths.append(part["high"])
+        report = look(Lucky(), table(n), sensitive_features="sex")
+        widths.append(part(report, GroupsPart).high)
     assert widths[0] > 1.5 * widths[1] > 2 * widths[2]
 
 
@@ -135,24 +138,26 @@ def test_intervals_of_a_planted_difference_hold_all_at_once():
 def test_perturbed_inputs_have_a_section_of_their_own():
     X = table(300)
     report = look(Lucky(gap=0.4), X, groups=TestSGDAuditor(max_queries=2000))
-    data = report.to_dict()
-    rows, near = data["groups"], data["perturbed_groups"]
+    rows, near = part(report, GroupsPart), part(report, PerturbedGroupsPart)
     # Of 2,000 queries 100 ask the first rows again.
-    assert near["rules"][0]["n_inside"] + near["rules"][0]["n_outside"] == 1900
-    assert rows["rules"][0]["n_inside"] + rows["rules"][0]["n_outside"] == 300
+    assert near.rules[0].n_inside + near.rules[0].n_outside == 1900
+    assert rows.rules[0].n_inside + rows.rules[0].n_outside == 300
     assert "## Groups of perturbed inputs (TestSGD)" in report.to_markdown()
     assert "inside, of inputs" in report.to_markdown()
-    assert "groups of perturbed inputs" in report.parts["part"].tolist()
-    assert AuditReport.from_dict(data).display("perturbed_groups").counted == "perturbed inputs"
+    assert "perturbed groups" in report.parts["part"].tolist()
+    assert (
+        AuditReport.from_dict(report.to_dict()).display("perturbed_groups").counted
+        == "perturbed inputs"
+    )
     assert report.display("groups").counted == "rows"
     # The gate is about people.
-    assert outcome(report, 0.05).low == rows["low"] != near["low"]
+    assert outcome(report, 0.05).low == rows.low != near.low
 
 
 def test_a_regressor_has_means_in_its_units():
     report = look(Amount(), table())
-    part = report.to_dict()["groups"]
-    assert part["metric"] == "mean_prediction" and part["favourable"] == ""
+    found = part(report, GroupsPart)
+    assert found.metric == "mean_prediction" and found.favourable == ""
     assert report.group_rules["score"].iloc[0] == pytest.approx(50, abs=10)
     assert outcome(report, 20).status == "exceeded" and outcome(report, 99).status == "within"
 
@@ -160,9 +165,9 @@ def test_a_regressor_has_means_in_its_units():
 def test_a_regressor_with_a_least_favourable_output_has_shares():
     X = table()
     report = look(Amount(), X, favourable=75)
-    part = report.to_dict()["groups"]
-    assert (part["metric"], part["favourable"]) == ("selection_rate", "at least 75")
-    assert part["overall"] == (Amount().predict(X) >= 75).mean()
+    found = part(report, GroupsPart)
+    assert (found.metric, found.favourable) == ("selection_rate", "at least 75")
+    assert found.overall == (Amount().predict(X) >= 75).mean()
 
 
 @slow_sample
@@ -176,10 +181,10 @@ def test_several_classes_need_a_name():
 
     X = table()
     report = look(Three(gap=0.4, labels=three.labels), X, favourable=None)
-    assert report.to_dict()["groups"]["status"] == "left out"
+    assert part(report, GroupsPart).status == "left out"
     assert outcome(report, 0.1).status == "undecided"
     named = look(Three(gap=0.4, labels=three.labels), X, favourable=["low", "middle"])
-    assert named.to_dict()["groups"]["favourable"] == "low, middle"
+    assert part(named, GroupsPart).favourable == "low, middle"
     assert outcome(named, 0.1).status == "exceeded"
 
 
@@ -187,8 +192,8 @@ def test_several_classes_need_a_name():
 def test_nobody_gets_it():
     X = table().assign(luck=1.0)
     report = look(Lucky(), X)
-    part = report.to_dict()["groups"]
-    assert part["status"] == "done" and part["largest"]["score"] == 0
+    found = part(report, GroupsPart)
+    assert found.status == "done" and found.largest.score == 0
     check = outcome(report, 0.5)
     assert check.status == "within" and check.high > 0
     assert "shows a difference" in report.to_markdown()
@@ -213,8 +218,8 @@ def test_nothing_to_compare_is_undecided(column):
         max_queries=30, space=InputSpace(categories={"race": [*set(column), "y"]})
     )
     report = look(Lucky(), X, sensitive_features=["race"], auditor=wider)
-    part = report.to_dict()["groups"]
-    assert part["status"] == "left out" and part["largest"] is None and part["reason"]
+    found = part(report, GroupsPart)
+    assert found.status == "left out" and found.largest is None and found.reason
     assert outcome(report, 0.5).status == "undecided"
     assert "left out" in report.to_markdown()
 

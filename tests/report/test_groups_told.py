@@ -289,6 +289,10 @@ def test_how_groups_were_compared_is_said_once(compared):
         compared, parts=[one for one in compared.parts if not isinstance(one, GroupsPart)]
     )
     assert words_of(alone, Errors()).count(how) == 1
+    longer = [replace(one, max_conditions=4) for one in compared.all_of(ErrorsPart)]
+    others = [one for one in compared.parts if not isinstance(one, ErrorsPart)]
+    words = words_of(replace(compared, parts=[*others, *longer]), Errors())
+    assert words.count("by up to 4 conditions, are compared") == 1
 
 
 def test_small_groups_are_named_where_others_are_compared(compared):

@@ -9,17 +9,25 @@ import numpy as np
 import pandas as pd
 import pytest
 from light_skops import skops
+from msgspec.structs import replace
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.neighbors import KNeighborsClassifier
 from test_audit import LABELS, LOGISTIC, SCORE, X, coded, look
 from tiers import slow_sample
+from typed_reports import altered, data, part, searches
 
 from skfairtest import AuditReport, InputSpace, Limits, RandomAuditor, selection_table
 from skfairtest.io import TRUSTED_TYPES
-from skfairtest.report._limits import check_limits
-from skfairtest.report._measure.plain import plain
-from skfairtest.report._render import plots
+from skfairtest.report.parts.groups import GroupsPart
+from skfairtest.report.parts.moved.results import MovedPart
+from skfairtest.report.parts.rows.results import RowsPart
+from skfairtest.report.parts.rules.results import Largest
+from skfairtest.report.parts.search.results import SearchPart
+from skfairtest.report.parts.selection.results import Estimate, SelectionPart
+from skfairtest.report.parts.selection.select import _rates
+from skfairtest.report.parts.twins.results import TwinsPart
+from skfairtest.report.render import plots
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +46,9 @@ def unread():
     return look(coded(KNeighborsClassifier()).fit(X, LABELS), sensitive_features=["sex"])
 
 
+TOGETHER = "sex, race together"
+
+
 class OfFour(ClassifierMixin, BaseEstimator):
     """A logistic model of the columns that it knows; others are not looked at."""
 
@@ -52,16 +63,15 @@ class OfFour(ClassifierMixin, BaseEstimator):
         return LOGISTIC.predict_proba(X[["sex", "race", "income", "job"]])
 
 
-def changed(report, **values):
-    """A report with other figures, at paths written with dots."""
-    data = report.to_dict()
-    for path, value in values.items():
-        *way, last = path.split("__")
-        place = data
-        for step in way:
-            place = place[int(step) if step.lstrip("-").isdigit() else step]
-        place[last] = value
-    return AuditReport.from_dict(data)
+def put(report, path, value):
+    """The dict of a report with another value, at a path written with dots."""
+    whole = report.to_dict()
+    *way, last = (int(step) if step.isdigit() else step for step in path.split("."))
+    place = whole
+    for step in way:
+        place = place[step]
+    place[last] = value
+    return whole
 
 
 # Reading and saving -------------------------------------------------------------------------
@@ -81,18 +91,12 @@ def test_limits_stand_on_the_first_page_of_a_copy(report):
     limits = Limits(max_degree=1e-9, min_impact_ratio=0.0)
     judged = report.with_limits(limits)
     assert "Fail: " in " ".join(repr(judged).split()) and "Pass: " in " ".join(repr(judged).split())
-    assert (
-        "No limits were given" in " ".join(repr(report).split())
-        and report.to_dict()["limits"] is None
-    )
+    assert "No limits were given" in " ".join(repr(report).split()) and report.limits is None
     assert repr(report.with_limits(max_degree=1e-9, min_impact_ratio=0.0)) == repr(judged)
     assert report.check(max_degree=1e-9) == report.check(Limits(max_degree=1e-9))
     with pytest.raises(TypeError, match=r"not both; got \['max_degree'\] too"):
         report.with_limits(limits, max_degree=0.1)
-    told = judged.to_dict()["limits"]
-    outcome = judged.check(limits)
-    assert told["status"] == outcome.status == "exceeded"
-    assert [check["words"] for check in told["checks"]] == [c.words for c in outcome.checks]
+    assert judged.limits == judged.check(limits) and judged.limits.status == "exceeded"
     assert AuditReport.from_dict(judged.to_dict()).to_dict() == judged.to_dict()
     assert judged.auditors == report.auditors
 
@@ -101,10 +105,10 @@ def test_files_without_rows_hold_no_row(report, tmp_path):
     path = tmp_path / "r.json"
     report.to_json(path, rows="counts")
     left = AuditReport.from_json(path)
-    data = left.to_dict()
-    assert data == report.to_dict(rows="counts") and left.person is None
-    assert data["rows_of_people"] == "counts" and report.to_dict()["rows_of_people"] == "worst"
-    assert all(not s["rows"]["worst"] and s["rows"]["by_group"] for s in data["searches"])
+    assert left.to_dict() == report.to_dict(rows="counts") and left.person is None
+    assert left.to_dict() == report.without_people("counts").to_dict()
+    assert data(left).rows_of_people == "counts" and data(report).rows_of_people == "worst"
+    assert all(not s.rows.worst and s.rows.by_group for s in searches(left))
     assert "rows='counts'" in report.to_markdown(rows="counts")
     with pytest.raises(ValueError, match="rows must be one of"):
         report.to_html(rows="some")
@@ -120,14 +124,14 @@ def test_twins_are_rows_as_the_model_takes_them(report):
         years=pd.array(rng.integers(0, 9, len(X)), "Int64"),
     )
     mixed = look(OfFour().fit(X), table, sensitive_features=["sex", "race"], groups=False)
-    for whole, data in ((report, X), (mixed, table)):
+    for whole, given in ((report, X), (mixed, table)):
         again = AuditReport.from_dict(whole.to_dict())
         for twins in (whole.worst_case, whole.person):
-            assert len(twins) == 2 and twins.columns.equals(data.columns)
-            assert twins.dtypes.equals(data.dtypes)
+            assert len(twins) == 2 and twins.columns.equals(given.columns)
+            assert twins.dtypes.equals(given.dtypes)
             changed = [name for name in twins if twins[name].nunique() > 1]
             assert changed and set(changed) <= {"sex", "race"}
-        assert again.worst_case.dtypes.astype(str).equals(data.dtypes.astype(str))
+        assert again.worst_case.dtypes.astype(str).equals(given.dtypes.astype(str))
         assert (again.worst_case == whole.worst_case.to_numpy()).all(axis=None)
         first, second = whole.auditors["sex"].estimator_.predict_proba(whole.worst_case)[:, 1]
         assert abs(first - second) == pytest.approx(whole.fairness_degree)
@@ -153,7 +157,7 @@ def test_a_file_is_whole_or_what_it_was(report, tmp_path, monkeypatch):
             write(path)
     assert path.read_text(encoding="utf-8") == "before" and list(tmp_path.iterdir()) == [path]
     monkeypatch.undo()
-    odd = changed(report, reason="half a pair: \ud800")  # no file can hold it as it is
+    odd = altered(report, reason="half a pair: \ud800")  # no file can hold it as it is
     odd.to_json(path)
     assert AuditReport.from_json(path).to_dict() == odd.to_dict()
 
@@ -179,52 +183,55 @@ def test_a_path_that_cannot_be_written_is_named(report, tmp_path):
 
 
 def test_a_dict_of_another_kind_is_refused(report):
-    with pytest.raises(ValueError, match="schema 2"):
-        AuditReport.from_dict({**report.to_dict(), "schema": 2})
-    with pytest.raises(ValueError, match="list"):
-        AuditReport.from_dict([])
+    with pytest.raises(ValueError, match="schema 2, .* got schema 1"):
+        AuditReport.from_dict({**report.to_dict(), "schema": 1})
+    for given in ([], "text", {"a": object}):
+        with pytest.raises(ValueError, match="[Ee]xpected"):
+            AuditReport.from_dict(given)
 
 
-def test_a_report_that_lacks_a_part_is_refused(report):
-    data = report.to_dict()
-    del data["groups"]
-    with pytest.raises(ValueError, match=r"lacks \['groups'\]"):
-        AuditReport.from_dict(data)
+def test_a_report_that_lacks_a_field_is_refused(report):
+    whole = report.to_dict()
+    del whole["sensitive_features"]
+    with pytest.raises(ValueError, match="required field `sensitive_features`"):
+        AuditReport.from_dict(whole)
 
 
 @pytest.mark.parametrize(
     "place, value, says",
     [
-        ("searches", None, "has searches = None"),
-        ("model", None, "has model = None"),
-        ("seed", "zero", "has seed = 'zero'"),
-        ("status", "fine", "has status = 'fine'"),
-        ("searches__0__rows", {}, r"lacks \['status', .*\] in searches\[0\].rows"),
-        ("selection__rows", [None], r"has selection.rows\[0\] = None"),
+        ("parts", None, r"Expected `array`, got `null` - at `\$\.parts`"),
+        ("parts", [], "no part says what is known of twins"),
+        ("model", None, r"Expected `object`, got `null` - at `\$\.model`"),
+        ("seed", "zero", r"Expected `int`, got `str` - at `\$\.seed`"),
+        ("status", "fine", r"'fine' - at `\$\.status`"),
+        ("parts.0", {}, r"missing required field `part` - at `\$\.parts\[0\]`"),
+        ("parts.0.part", "pies", "Invalid value 'pies'"),
+        ("parts.0.statu", "done", r"unknown field `statu` - at `\$\.parts\[0\]`"),
     ],
 )
 def test_a_report_of_other_values_is_refused(report, place, value, says):
-    with pytest.raises(ValueError, match=f"The report {says}. Pass the whole dict"):
-        changed(report, **{place: value})
+    with pytest.raises(ValueError, match=f"The report is not as .*{says}.*Give the whole file"):
+        AuditReport.from_dict(put(report, place, value))
 
 
 def test_counts_that_were_left_out_leave_a_limit_undecided(report):
-    left = AuditReport.from_dict(report.to_dict(rows="none"))
+    left = report.without_people("none")
     check = only(left.check(Limits(max_on_data_rate=0.5)))
     assert check.status == "undecided" and "left out of this report" in check.words
 
 
 def test_the_dict_is_a_copy(report):
-    report.to_dict()["searches"].clear()
-    assert report.to_dict()["searches"]
+    report.to_dict()["parts"].clear()
+    assert report.to_dict()["parts"]
 
 
 @slow_sample
 def test_a_report_goes_through_skops(report):
     again = skops.io.loads(skops.io.dumps(report), trusted=TRUSTED_TYPES)
     assert again.to_dict() == report.to_dict()
-    label = "sex, race together"
-    assert again.auditors[label].fairness_degree_ == report.auditors[label].fairness_degree_
+    degrees = [one.auditors[TOGETHER].fairness_degree_ for one in (again, report)]
+    assert degrees[0] == degrees[1]
     assert copy.deepcopy(report).to_dict() == report.to_dict()
 
 
@@ -239,20 +246,20 @@ def test_properties_of_what_is_not_known(regression, unread):
 def test_a_report_has_displays_of_what_it_holds(report, kind):
     display = report.display(kind).plot()
     assert len(display.frame()) > 0
-    if kind == "certificate":
-        known = [search["degree"] for search in report.to_dict()["searches"]]
-        assert display.frame()[["found", "lower"]].max(axis=1).tolist() == known
+    if kind == "bounds":
+        known = [twins.known.degree for twins in searches(report)]
+        assert sorted(display.frame()["found"]) == pytest.approx(sorted(known))
 
 
 def test_displays_of_what_a_report_does_not_hold(report, regression):
     with pytest.raises(ValueError, match="groups=False"):
-        changed(report, groups__rules=[], groups__reason="groups=False").display("groups")
+        altered(report, GroupsPart, rules=[], reason="groups=False").display("groups")
     with pytest.raises(ValueError, match=r"groups=TestSGDAuditor\(\)"):
         report.display("perturbed_groups")
     with pytest.raises(ValueError, match="'bounds'"):
         regression.display("pie")
     with pytest.raises(ValueError, match="no pair"):
-        changed(report, searches__2__pair=None).display("pair")
+        altered(report, TwinsPart, pair=None).display("pair")
 
 
 # Comparing ----------------------------------------------------------------------------------
@@ -263,7 +270,7 @@ def test_two_models_side_by_side(report, unread):
     blind = coded(KNeighborsClassifier(50)).fit(X.assign(sex="f"), LABELS)
     table = report.compare(look(blind, y=LABELS, sensitive_features=["sex", "race"]))
     row = table.loc["largest difference: sex"]
-    assert row["this"] == report.to_dict()["searches"][0]["degree"]
+    assert row["this"] == searches(report)[0].known.degree
     assert row["change"] == row["other"] - row["this"]
     assert row["this_low"] <= row["this_high"] and np.isnan(row["other_high"])
     assert row["says"] in ("the intervals overlap", "higher")  # no upper bound: never lower
@@ -272,7 +279,8 @@ def test_two_models_side_by_side(report, unread):
 
 
 def test_a_certified_fall_is_lower(report):
-    low = changed(report, searches__0__degree=0.0, searches__0__certificate__upper=0.01)
+    low = altered(report, TwinsPart, "sex", degree=0.0, upper=0.01)
+    low = altered(low, RowsPart, degree=0.0)
     table = report.compare(low, names=("before", "after"))
     assert table.loc["largest difference: sex", "says"] == "lower"
     assert low.compare(report).loc["largest difference: sex", "says"] == "higher"
@@ -280,10 +288,9 @@ def test_a_certified_fall_is_lower(report):
 
 def test_samples_of_rows_differ_only_where_their_intervals_are_apart(report, regression):
     def sampled(whole, rate, low, high):
-        place = len(whole.to_dict()["searches"]) - 1
-        above = {f"searches__{place}__rows__above__1__{k}": v
-                 for k, v in (("rate", rate), ("low", low), ("high", high))}  # fmt: skip
-        return changed(whole, **above, **{f"searches__{place}__rows__n": 130})
+        rows = part(whole, RowsPart, "sex")
+        above = [rows.above[0], replace(rows.above[1], rate=rate, low=low, high=high)]
+        return altered(whole, RowsPart, "sex", above=above, n=130)
 
     name = "rows above 10% of the spread: sex"
     one, other = sampled(regression, 0.054, 0.022, 0.108), sampled(regression, 0.085, 0.043, 0.146)
@@ -317,6 +324,12 @@ def test_no_limits_hold(report):
     assert report.sentence in outcome.verdict
 
 
+def with_degree(report, degree, upper, on_rows=0.0, **more):
+    """A report of other bounds, and of another largest difference among the rows."""
+    known = altered(report, TwinsPart, TOGETHER, degree=degree, upper=upper, **more)
+    return altered(known, RowsPart, degree=on_rows)
+
+
 @pytest.mark.parametrize(
     "limit, degree, upper, estimate, status, words",
     [
@@ -331,10 +344,7 @@ def test_no_limits_hold(report):
     ],
 )
 def test_the_degree(report, limit, degree, upper, estimate, status, words):
-    given = changed(
-        report, searches__2__degree=degree, searches__2__certificate__upper=upper,
-        searches__2__rows__degree=0.0,
-    )  # fmt: skip
+    given = with_degree(report, degree, upper)
     check = only(given.check(Limits(max_degree=limit, estimates_decide=estimate)))
     assert check.status == status and words in check.words
     assert check.value == check.low == degree and check.high == upper
@@ -344,10 +354,7 @@ def test_the_degree(report, limit, degree, upper, estimate, status, words):
 
 def test_a_row_outside_of_the_domain_counts(report):
     """A gate looks at whatever was seen, although a certificate is about the domain alone."""
-    given = changed(
-        report, searches__2__degree=0.6, searches__2__rows__degree=0.9,
-        searches__2__certificate__upper=0.6, searches__2__certificate__certified=True,
-    )  # fmt: skip
+    given = with_degree(report, 0.6, 0.6, 0.9, certified=True)
     check = only(given.check(Limits(max_degree=0.7)))
     assert check.status == "exceeded" and check.low == 0.9
     assert "0.90 among the rows of the data is above 0.7" in check.words
@@ -359,10 +366,8 @@ def test_a_row_outside_of_the_domain_counts(report):
 
 
 def test_without_a_search_the_degree_is_undecided(report):
-    rows_only = changed(
-        report, searches__2__status="failed", searches__2__reason="no memory",
-        searches__2__certificate__upper=None,
-    )  # fmt: skip
+    rows_only = altered(report, SearchPart, TOGETHER, status="failed", reason="no memory")
+    rows_only = altered(rows_only, TwinsPart, TOGETHER, upper=None)
     outcome = rows_only.check(Limits(max_degree=5.0))
     assert outcome.status == "failed" and outcome.exit_code == 4 and "no memory" in outcome.verdict
     assert rows_only.check(Limits(max_degree=1e-9)).status == "exceeded"
@@ -384,10 +389,7 @@ def test_the_share_of_rows(report, regression):
 
 
 def test_a_sample_of_rows_proves_as_much_as_its_interval(report):
-    sample = changed(
-        report, searches__2__rows__rate=0.1, searches__2__rows__low=0.05,
-        searches__2__rows__high=0.2, searches__2__rows__n=130,
-    )  # fmt: skip
+    sample = altered(report, RowsPart, TOGETHER, rate=0.1, low=0.05, high=0.2, n=130)
     check = only(sample.check(Limits(max_on_data_rate=0.15)))
     assert check.status == "undecided" and "of all people 5.0% to 20.0%" in check.words
     assert (check.low, check.high, check.interval) == (0.05, 0.2, "95% interval")
@@ -417,8 +419,8 @@ def test_rows_compared_with_some_of_their_twins_are_never_within():
     codes = np.random.default_rng(0).permutation(5001)[:198]
     table = pd.DataFrame({"code": [0, 5000, *codes], "hours": range(200)})
     found = look(OneValueOnly(), table, sensitive_features=["code"], groups=False)
-    rows = found.to_dict()["searches"][-1]["rows"]
-    assert rows["rate"] < 0.2 and rows["high"] == 1.0  # the truth is 1
+    rows = searches(found)[-1].rows
+    assert rows.rate < 0.2 and rows.high == 1.0  # the truth is 1
     check = only(found.check(Limits(max_on_data_rate=0.5)))
     assert check.status == "undecided" and "100 of the 5,001 possible values of code" in check.words
     assert (check.interval, check.high) == ("lower bound", 1.0)
@@ -428,16 +430,15 @@ def test_rows_compared_with_some_of_their_twins_are_never_within():
 def test_groups_that_were_not_compared_are_named(report, regression):
     check = only(report.check(Limits(max_group_score=1.0)))
     assert check.status == "within" and "under 5%" in check.left_out[0]
-    off = changed(report, groups__rules=[], groups__largest=None, groups__reason="groups=False")
+    off = altered(report, GroupsPart, rules=[], largest=None, reason="groups=False")
     check = only(off.check(Limits(max_group_score=1.0)))
     assert check.status == "undecided" and "groups=False" in check.words
-    data = report.to_dict()
-    places = {name: place for place, name in enumerate(data["selection"]["columns"])}
-    data["selection"]["rows"][1][places["share"]] = 0.01
-    attribute, group = (data["selection"]["rows"][1][places[k]] for k in ("attribute", "group"))
-    check = only(check_limits(data, Limits(max_group_score=1.0)))
-    assert f"{attribute} = {group}" in check.left_out[1:]
-    assert f"{attribute} = {group}" in check.words and "among them" in check.words
+    groups = part(report, SelectionPart).groups
+    small = f"{groups[1].attribute} = {groups[1].group}"
+    groups = [replace(group, share=0.01) if k == 1 else group for k, group in enumerate(groups)]
+    given = altered(report, SelectionPart, groups=groups)
+    check = only(given.check(Limits(max_group_score=1.0)))
+    assert small in check.left_out[1:] and small in check.words and "among them" in check.words
 
 
 @pytest.mark.parametrize(
@@ -454,8 +455,7 @@ def test_groups_that_were_not_compared_are_named(report, regression):
 def test_scores_of_groups_are_decided_by_what_holds_for_all_of_them(
     report, limit, estimate, status
 ):
-    worst = {"rule": "sex = f", "score": 0.3}
-    given = changed(report, groups__largest=worst, groups__low=0.15, groups__high=0.4)
+    given = altered(report, GroupsPart, largest=Largest("sex = f", 0.3), low=0.15, high=0.4)
     check = only(given.check(Limits(max_group_score=limit, estimates_decide=estimate)))
     assert check.status == status and check.figure.startswith("difference in ")
     assert "rows" in check.figure and "groups of rows" in check.words
@@ -465,24 +465,20 @@ def test_scores_of_groups_are_decided_by_what_holds_for_all_of_them(
 
 
 def test_ends_of_the_largest_score_are_of_all_rule_sets(report):
-    auditor, part = report.auditors["groups"], report.to_dict()["groups"]
-    rules = auditor.rules_
+    rules, groups = report.auditors["groups"].rules_, part(report, GroupsPart)
     judged = rules[rules["ranked"]]
-    assert part["low"] == judged["low"].max() and part["high"] == judged["high"].max()
-    assert part["low"] <= part["largest"]["score"] <= part["high"]
-    assert part["largest"]["score"] == judged["score"].max()
+    assert groups.low == judged["low"].max() and groups.high == judged["high"].max()
+    assert groups.low <= groups.largest.score <= groups.high
+    assert groups.largest.score == judged["score"].max()
 
 
-def with_ratios(report, low, high, place=0, **changes):
-    """A report whose groups all have a ratio of 0.9, but for one."""
-    data = report.to_dict()
-    data["selection"] |= {"low": low, "high": high}
-    places = {name: place for place, name in enumerate(data["selection"]["columns"])}
-    for row in data["selection"]["rows"]:
-        row[places["impact_ratio"]], row[places["note"]] = 0.9, ""
-    for name, value in changes.items():
-        data["selection"]["rows"][place][places[name]] = value
-    return AuditReport.from_dict(data), data["selection"]["rows"][place][places["group"]]
+def with_ratios(report, low, high, place=0, ratio=0.9, ratio_low=0.5, note=""):
+    """A report whose groups all have a ratio of 0.9, but for one; and the name of that one."""
+    groups = part(report, SelectionPart).groups
+    groups = [replace(group, ratio=replace(group.ratio, value=0.9), note="") for group in groups]
+    groups[place] = replace(groups[place], ratio=Estimate(ratio, ratio_low, 1.0), note=note)
+    given = altered(report, SelectionPart, low=low, high=high, groups=groups)
+    return given, groups[place].group
 
 
 @pytest.mark.parametrize(
@@ -497,7 +493,7 @@ def with_ratios(report, low, high, place=0, **changes):
 def test_impact_ratios_are_decided_by_what_holds_for_all_groups(
     report, low, high, estimate, status
 ):
-    given, name = with_ratios(report, low, high, impact_ratio=0.7)
+    given, name = with_ratios(report, low, high, ratio=0.7)
     check = only(given.check(Limits(min_impact_ratio=0.8, estimates_decide=estimate)))
     assert check.status == status and check.figure.startswith(f"impact ratio of {name} (")
     assert check.words.startswith(f"{check.figure}: 0.70, ")
@@ -508,38 +504,37 @@ def test_small_groups_do_not_vanish_into_a_pass(report):
     limits = Limits(min_impact_ratio=0.8)
     note = "fewer than 30 rows"
     # Small, and known by its interval to be anything.
-    small = {"impact_ratio": 0.95, "note": note, "impact_ratio_low": 0.0}
-    given, name = with_ratios(report, 0.0, 0.9, place=2, **small)  # one of three
+    given, name = with_ratios(
+        report, 0.0, 0.9, place=2, ratio=0.95, ratio_low=0.0, note=note
+    )  # one of three
     check = only(given.check(limits))
     assert check.status == "undecided" and f"because little is known of {name}" in check.words
     check = only(given.check(Limits(min_impact_ratio=0.8, estimates_decide=True)))
     assert check.status == "within" and name in check.words and name in check.left_out[0]
     # So small that it has no ratio.
-    given, name = with_ratios(report, 0.85, 0.9, place=2, impact_ratio=None, note="no ratio")
+    given, name = with_ratios(report, 0.85, 0.9, place=2, ratio=None, note="no ratio")
     check = only(given.check(limits))
     assert check.status == "within" and name in check.words and name in check.left_out[0]
 
 
-#: What was compared, the limits that need it, and whether these can then be decided.
+#: What was compared, and the limit that needs it.
 COMPARED = {
-    "nothing: no input of the search": ({"searches__-1__inputs": 0, "searches__-1__degree": 0.0,
-        "searches__-1__rows__degree": 0.0, "searches__-1__certificate__upper": None}, "max_degree"),
-    "nothing: no row": ({"searches__-1__rows__status": "left out", "searches__-1__rows__rate": None,
-        "searches__-1__rows__reason": "no row has a twin"}, "max_on_data_rate"),
-    "nothing: no group": ({"groups__largest": None, "groups__rules": []}, "max_group_score"),
-    "nothing: no ratio": ({"selection__columns": [], "selection__rows": []}, "min_impact_ratio"),
-    "nothing: nobody moved": ({"moved": []}, "max_moved_rate"),
+    "no input of the search": (SearchPart, {"inputs": 0}, "max_degree"),
+    "no row": (RowsPart, {"status": "left out", "rate": None}, "max_on_data_rate"),
+    "no group": (GroupsPart, {"largest": None, "rules": []}, "max_group_score"),
+    "no ratio": (SelectionPart, {"metric": "", "groups": []}, "min_impact_ratio"),
+    "nobody moved": (None, {}, "max_moved_rate"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", COMPARED)
 @pytest.mark.parametrize("estimate", [False, True])
 def test_a_limit_does_not_hold_where_nothing_was_compared(report, case, estimate):
-    values, name = COMPARED[case]
+    kind, values, name = COMPARED[case]
+    assert not report.results(MovedPart)
+    given = altered(with_degree(report, 0.0, None), kind, **values) if kind else report
     limit = 0.0 if name == "min_impact_ratio" else 1.0
-    check = only(
-        changed(report, **values).check(Limits(**{name: limit}, estimates_decide=estimate))
-    )
+    check = only(given.check(Limits(**{name: limit}, estimates_decide=estimate)))
     assert check.status == "undecided", check.words
 
 
@@ -577,27 +572,22 @@ def test_rows_without_twins_show_nothing():
     assert "No twins were compared" in found.to_markdown() and repr(found)
 
 
-def test_a_limit_on_a_ratio_is_rarely_passed_where_the_truth_breaks_it():
+def test_a_limit_on_a_ratio_is_rarely_passed_where_the_truth_breaks_it(report):
     rng = np.random.default_rng(0)
-    groups = np.repeat(["a", "b", "c"], [700, 200, 100])
+    names = np.repeat(["a", "b", "c"], [700, 200, 100])
     rates = np.repeat([0.5, 0.43, 0.38], [700, 200, 100])  # ratios 1, 0.86 and 0.76
     statuses = []
     for _ in range(60):
         labels = (rng.random(1000) < rates).astype(int)
-        table = selection_table(labels, sensitive_features={"g": groups}, favourable=1)
+        table = selection_table(labels, sensitive_features={"g": names}, favourable=1)
         low, high = table.attrs["smallest_ratio"]
-        found = {
-            "columns": list(table.columns), "rows": plain(table.to_numpy(dtype=object).tolist()),
-            "confidence": 0.95, "low": low, "high": high, "reason": "",
-        }  # fmt: skip
-        data = {"searches": [{"degree": 0.0}], "selection": found, "status": "complete"}
-        statuses.append(
-            tuple(
-                check_limits(data, Limits(min_impact_ratio=0.8, estimates_decide=way)).status
-                for way in (False, True)
-            )
-        )
-    known, estimated = (list(way) for way in zip(*statuses, strict=True))
+        groups = [_rates(row, "selection_rate") for row in table.to_dict("records")]
+        given = altered(report, SelectionPart, groups=groups, low=low, high=high)
+        statuses.append([
+            given.check(Limits(min_impact_ratio=0.8, estimates_decide=way)).status
+            for way in (False, True)
+        ])  # fmt: skip
+    known, estimated = zip(*statuses, strict=True)
     assert known.count("within") <= 1 and estimated.count("within") > 10
 
 
@@ -606,7 +596,6 @@ def test_the_worst_of_several_limits_counts(report):
     assert [check.status for check in outcome.checks] == ["exceeded", "within"]
     assert outcome.status == "exceeded" and outcome.exit_code == 1
     assert outcome.verdict.startswith("Exceeded: ") and "\n" not in outcome.verdict
-    assert check_limits(report.to_dict(), Limits(max_degree=0.0)).status == "exceeded"
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,14 @@ import report_samples
 from jsonschema import Draft202012Validator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from tiers import slow_sample
+from typed_reports import with_parts
 
 from skfairtest import AuditReport, FlipTestAuditor, Limits, RandomAuditor, audit
-from skfairtest.report._limits import check_limits
-from skfairtest.report._measure import moved
-from skfairtest.report._measure.moved import MovedSettings, named_transports
-from skfairtest.report._render.moved import not_reached
-from skfairtest.report._render.sections import sections_of
+from skfairtest.report.parts.moved import move
+from skfairtest.report.parts.moved.move import MovedSettings, named_transports
+from skfairtest.report.parts.moved.page import not_reached
+from skfairtest.report.parts.moved.results import MovedPart
+from skfairtest.report.render.sections import sections_of
 from skfairtest.transports import QuantileTransport, SequentialTransport
 
 SCHEMA = json.loads(files("skfairtest.report").joinpath("schema/v2.json").read_text("utf-8"))
@@ -54,11 +55,17 @@ def blind():
 
 
 def part_of(report, transport="quantile", attribute="race"):
+    """What one map has shown of one attribute."""
     (part,) = (
-        one for one in report.to_dict()["moved"]
-        if (one["transport"], one["attribute"]) == (transport, attribute)
+        one for one in report.results(MovedPart)
+        if (one.transport, one.attribute) == (transport, attribute)
     )  # fmt: skip
     return part
+
+
+def with_moved(*parts):
+    """An invented report with these people moved."""
+    return AuditReport(with_parts(report_samples.usual(), MovedPart, parts))
 
 
 def words_of(blocks):
@@ -74,26 +81,26 @@ def test_a_model_that_does_not_take_the_attribute_flips_moved_twins(blind):
     alone = FlipTestAuditor(
         BLIND, sensitive_features=[], n_bootstrap=10, attribution="order", random_state=0
     ).fit(X, sensitive_features=RACE)
-    assert blind.fairness_degree == 0 and part["rate"] == alone.moved_rate_ > 0.3
-    assert part["low"] < part["rate"] < part["high"]
-    shares = {(f["group"], f["to"], f["direction"]): f["share"] for f in part["flips"]}
+    assert blind.fairness_degree == 0 and part.rate == alone.moved_rate_ > 0.3
+    assert part.low < part.rate < part.high
+    shares = {(f.group, f.to, f.direction): f.share for f in part.flips}
     assert shares["a", "b", "yes -> no"] > 0.4 and shares["a", "b", "no -> yes"] < 0.1
     assert shares["b", "a", "no -> yes"] > 0.4
-    assert part["status"] == "done" and part["n"] == N and blind.status == "complete"
-    assert blind.parts.set_index("part").loc["moved twins: race (quantile)", "queries"] > N
+    assert part.status == "done" and part.n == N and blind.status == "complete"
+    assert blind.parts.set_index("part").loc["moved: race (quantile)", "queries"] > N
 
 
 @slow_sample
 def test_the_column_that_stands_in_carries_the_change(blind):
-    columns = [c for c in part_of(blind)["columns"] if c["group"] == "a"]
+    columns = [c for c in part_of(blind).columns if c.group == "a"]
     income, hours = columns
-    assert (income["column"], hours["column"]) == ("income", "hours")
-    assert income["share_of_flips"] > 0.8 and income["change"] < income["high"] < 0
+    assert (income.column, hours.column) == ("income", "hours")
+    assert income.share_of_flips > 0.8 and income.change < income.high < 0
     flips = blind.auditors["moved: race (quantile)"].flipset_
     own = flips[flips["case"]["group"] == "a"]
-    assert income["before"] == pytest.approx(own["row", "income"].mean())
-    assert income["after"] == pytest.approx(own["moved twin", "income"].mean())
-    assert income["spread"] == pytest.approx(X["income"].std(ddof=0)) and income["moved"] == 1
+    assert income.before == pytest.approx(own["row", "income"].mean())
+    assert income.after == pytest.approx(own["moved twin", "income"].mean())
+    assert income.spread == pytest.approx(X["income"].std(ddof=0)) and income.moved == 1
 
 
 @slow_sample
@@ -110,8 +117,8 @@ def test_an_attribute_in_the_table_is_moved_as_well():
 
     report = look(Model(), table, ["sex", "age"], threshold=None, certify=False)
     sex, age = part_of(report, attribute="sex"), part_of(report, attribute="age")
-    assert sex["status"] == "done" and {f["group"] for f in sex["flips"]} == {"f", "m"}
-    assert age["status"] == "left out" and not age["applies"] and "X['age'] >=" in age["reason"]
+    assert sex.status == "done" and {f.group for f in sex.flips} == {"f", "m"}
+    assert age.status == "left out" and not age.applies and "X['age'] >=" in age.reason
     assert report.status == "complete"
 
 
@@ -120,8 +127,8 @@ def test_a_regressor_without_a_threshold_counts_a_tenth_of_its_spread():
     model = LinearRegression().fit(X, X["income"])
     report = look(model, favourable=None)
     part, spread = part_of(report), np.diff(np.percentile(model.predict(X), [5, 95]))[0]
-    assert part["counts_above"] == pytest.approx(spread / 10)
-    assert {f["direction"] for f in part["flips"]} == {"any", "up", "down"}
+    assert part.counts_above == pytest.approx(spread / 10)
+    assert {f.direction for f in part.flips} == {"any", "up", "down"}
     with pytest.raises(ValueError, match="needs a threshold"):
         report.check(Limits(max_moved_rate=0.1))
 
@@ -130,22 +137,22 @@ def test_a_regressor_without_a_threshold_counts_a_tenth_of_its_spread():
 def test_small_groups_stay_and_are_named():
     race = RACE.mask(np.arange(N) % 30 == 0, "c")
     part = part_of(look(sensitive=race))
-    assert part["not_moved"] == ["c"] and part["n"] == (race != "c").sum()
+    assert part.not_moved == ["c"] and part.n == (race != "c").sum()
     part = part_of(look(sensitive=race.replace({"a": "b"})))
-    assert part["status"] == "left out" and "two groups of 50 rows" in part["reason"]
+    assert part.status == "left out" and "two groups of 50 rows" in part.reason
     part = part_of(look(sensitive=RACE.mask(RACE == "b")))
-    assert "all people have the same race" in part["reason"] and not part["applies"]
+    assert "all people have the same race" in part.reason and not part.applies
 
 
 def test_people_are_not_moved_where_nobody_asks_for_it():
     report = look(moved=False)
-    assert report.to_dict()["moved"] == [] and "Moved" not in repr(report)
-    assert not any(section.key == "moved" for section in sections_of(report.to_dict()))
+    assert report.results(MovedPart) == [] and "Moved" not in repr(report)
+    assert not any(section.key == "moved" for section in sections_of(report._data))
     with pytest.raises(ValueError, match="moved=False"):
         report.display("moved")
     (check,) = report.check(Limits(max_moved_rate=0.1)).checks
     assert check.status == "undecided" and "moved=False" in check.words
-    assert "moved=False" in report.to_dict()["code"]
+    assert "moved=False" in report._data.code
 
 
 class Fails(QuantileTransport):
@@ -158,19 +165,19 @@ class Fails(QuantileTransport):
 @slow_sample
 def test_a_map_that_fails_does_not_lose_the_report():
     report = look(moved=[Fails(), QuantileTransport()])
-    failed, done = report.to_dict()["moved"]
-    assert failed["status"] == "failed" and "no map today" in failed["reason"]
-    assert (failed["transport"], done["transport"]) == ("fails", "quantile")
-    assert done["status"] == "done" and report.selection_table.shape[0] == 2
-    assert report.check(Limits(max_moved_rate=0.1)).checks[0].value == done["rate"]
+    failed, done = report.results(MovedPart)
+    assert failed.status == "failed" and "no map today" in failed.reason
+    assert (failed.transport, done.transport) == ("fails", "quantile")
+    assert done.status == "done" and report.selection_table.shape[0] == 2
+    assert report.check(Limits(max_moved_rate=0.1)).checks[0].value == done.rate
 
 
 def test_a_map_that_takes_too_long_is_left_out(monkeypatch):
-    monkeypatch.setattr(moved, "SETTINGS", MovedSettings(n_trial=120))
-    monkeypatch.setattr(moved, "_learnable", lambda *_: 40)
+    monkeypatch.setattr(move, "SETTINGS", MovedSettings(n_trial=120))
+    monkeypatch.setattr(move, "_learnable", lambda *_: 40)
     report = look(moved=[Fails()], max_time=600)
     part = part_of(report, "fails")
-    assert part["status"] == "left out" and "the time allows to move 40 people" in part["reason"]
+    assert part.status == "left out" and "the time allows to move 40 people" in part.reason
     assert report.status == "ended early"
 
 
@@ -178,18 +185,18 @@ def test_a_map_that_takes_too_long_is_left_out(monkeypatch):
 def test_a_small_group_is_in_every_sample_of_the_rows(monkeypatch):
     """In the trial that shows how long a map takes, and among the rows that are moved."""
     settings = MovedSettings(n_trial=100, most_rows=100, n_again=0)
-    monkeypatch.setattr(moved, "SETTINGS", settings)
+    monkeypatch.setattr(move, "SETTINGS", settings)
     race = pd.Series(np.where(np.arange(N) % 5, "a", "b"), name="race")
     report = look(sensitive=race, moved=SequentialTransport(), max_time=600)
     part = part_of(report, "sequential")
-    assert part["status"] == "done" and part["not_moved"] == [] and 250 < part["n"] < N
-    assert {flow["group"]: flow["n_rows"] for flow in part["flips"]}["b"] == 50
+    assert part.status == "done" and part.not_moved == [] and 250 < part.n < N
+    assert {flow.group: flow.n_rows for flow in part.flips}["b"] == 50
 
 
 def test_the_first_rows_have_each_group_as_often_as_all():
     groups = pd.Series(["a"] * 80 + ["b"] * 15 + [None] * 5).sample(frac=1, random_state=0)
     values = groups.reset_index(drop=True)
-    order = moved._in_proportion(values, np.random.default_rng(0).permutation(100))
+    order = move._in_proportion(values, np.random.default_rng(0).permutation(100))
     assert sorted(order) == list(range(100))
     assert values[order[:20]].value_counts(dropna=False).tolist() == [16, 3, 1]
 
@@ -202,8 +209,8 @@ class DoesNotFit(QuantileTransport):
 def test_a_map_that_is_missing_is_said_on_the_first_page():
     report = look(moved=DoesNotFit())
     text = " ".join(repr(report).split())
-    assert part_of(report, "doesnotfit")["status"] == "left out"
-    assert "Nothing was cut short, but people were not moved by race (doesnotfit map)." in text
+    assert part_of(report, "doesnotfit").status == "left out"
+    assert "not moved by race (doesnotfit map)" in text
 
 
 @pytest.mark.parametrize("given", ["yes", [], 3, [None], QuantileTransport])
@@ -226,9 +233,9 @@ def test_names_of_maps():
 def test_other_maps_stand_beside_the_first_one(blind):
     first, *others = (part_of(blind, of.name) for of in named_transports(True))
     for part in others:
-        assert part["status"] == "done" and part["low"] is None
+        assert part.status == "done" and part.low is None
         # Income alone stands for race, so that the maps can only agree.
-        assert part["rate"] == pytest.approx(first["rate"], abs=0.1)
+        assert part.rate == pytest.approx(first.rate, abs=0.1)
 
 
 # What is said ------------------------------------------------------------------------------------
@@ -238,32 +245,31 @@ def test_the_first_page_says_what_was_found_or_why_not(blind):
     text = " ".join(repr(blind).split())
     assert "With what goes along with race, " in text and "(quantile map)" in text
     assert "Moved twins are no counterfactuals" in text
-    late = report_samples.moved(n=732, intervals=False)
-    late["reason"] = "ended early, for lack of time: 732 of 30,162 rows, no intervals"
+    few = report_samples.moved(share=0.012)
+    late = report_samples.moved(
+        n=732, intervals=False,
+        reason="ended early, for lack of time: 732 of 30,162 rows, no intervals",
+    )  # fmt: skip
     missing = report_samples.not_moved("age", "age is a number with 90 values", applies=False)
     for parts, told in [
-        (report_samples.nothing_found()["moved"], "not known to be more than between groups that"),
+        ([few], "not known to be more than between groups that"),
         ([late], "sex, 11.9% of 732 of 30,162 people would get another decision"),
         ([late], "(quantile map); no interval: no time. Moved twins are"),
-        ([missing], "Not measured for age: age is a number with 90 values. What next"),
+        ([missing], "Not measured for age: age is a number with 90 values. How large"),
         ([missing, late], "no time. Not measured for age: age is a number with 90 values. Moved"),
     ]:
-        report = {**report_samples.usual(), "moved": parts}
-        text = " ".join(repr(AuditReport(report)).split())
-        text = text[: text.index("How large")] + text[text.index("What next") :]
-        assert told in text
+        assert told in " ".join(repr(with_moved(*parts)).split())
 
 
 def test_the_section_shows_both_kinds_of_twins_and_says_what_they_are(blind):
     for text in (blind.to_markdown(), blind.to_html()):
         assert "With what goes along with race" in text and "no counterfactual" in text
         assert "only race (twins)" in text and "How good the maps are" in text
-    section = next(s for s in sections_of(blind.to_dict()) if s.key == "moved")
+    section = next(s for s in sections_of(blind._data) if s.key == "moved")
     shares = next(block for block in section.blocks if "twins" in str(getattr(block, "rows", "")))
     assert shares.rows[0][:4] == ("only race (twins)", "all", "300", "0%")
-    assert [figure.kind for figure in section.blocks if type(figure).__name__ == "FigureBlock"] == [
-        "moved", "moved:columns",
-    ]  # fmt: skip
+    figures = [block for block in section.blocks if type(block).__name__ == "FigureBlock"]
+    assert [figure.how for figure in figures] == [{}, {"kind": "columns"}]
 
 
 def test_a_map_that_does_not_reach_the_other_group_is_told():
@@ -273,11 +279,10 @@ def test_a_map_that_does_not_reach_the_other_group_is_told():
     assert "AUC 0.68" in words_of(section.blocks)
     assert "The quantile map does not reach" not in words_of(section.blocks)
     assert not_reached(report_samples.moved(auc=0.6)) == []
-    report["moved"] = [report_samples.moved(auc=None)]
-    assert all("could not be judged" in words for words in not_reached(report["moved"][0]))
-    assert "though the map could not be judged" in " ".join(repr(AuditReport(report)).split())
-    report["moved"] = [report_samples.moved(auc=0.61)]
-    assert "though the map does not reach" in " ".join(repr(AuditReport(report)).split())
+    unknown, far = report_samples.moved(auc=None), report_samples.moved(auc=0.61)
+    assert all("could not be judged" in words for words in not_reached(unknown))
+    assert "though the map could not be judged" in " ".join(repr(with_moved(unknown)).split())
+    assert "though the map does not reach" in " ".join(repr(with_moved(far)).split())
 
 
 def test_displays(blind):
@@ -285,16 +290,16 @@ def test_displays(blind):
     assert set(display.frame()["direction"]) == {"any", "no -> yes", "yes -> no"}
     assert display.columns["column"].tolist()[:2] == ["income", "hours"]
     with pytest.raises(ValueError, match="two groups of 50 rows"):
-        report = report_samples.usual()
-        AuditReport({**report, "moved": report["moved"][:1]}).display("moved")
+        with_moved(
+            report_samples.not_moved("race", "a map needs two groups of 50 rows", applies=False)
+        ).display("moved")
 
 
 # Limits ------------------------------------------------------------------------------------------
 
 
 def checked(parts, limit, **params):
-    report = {**report_samples.usual(), "moved": parts}
-    (check,) = check_limits(report, Limits(max_moved_rate=limit, **params)).checks
+    (check,) = with_moved(*parts).check(Limits(max_moved_rate=limit, **params)).checks
     return check
 
 
@@ -323,7 +328,7 @@ def test_a_limit_is_about_all_attributes():
     late = report_samples.not_moved("age", "no time was left")
     assert checked([small, late], 0.1).status == "undecided"
     assert checked([large, late], 0.1).status == "exceeded"
-    broken = {**late, "status": "failed"}
+    broken = report_samples.not_moved("age", "no memory", status="failed")
     assert checked([small, broken], 0.1).status == "failed"
     assert checked([broken], 0.1).status == "failed"
     assert checked([number], 0.1).status == "undecided"
@@ -335,7 +340,7 @@ def test_a_model_that_does_not_take_the_attribute_is_not_within_by_construction(
     assert {check.name: check.status for check in outcome.checks} == {
         "max_on_data_rate": "within", "max_moved_rate": "exceeded",
     }  # fmt: skip
-    assert "max_moved_rate" in json.dumps(blind.with_limits(Limits(max_moved_rate=0.1)).to_dict())
+    assert blind.with_limits(max_moved_rate=0.1).limits.checks[0].name == "max_moved_rate"
     with pytest.raises(ValueError, match="from 0 to 1"):
         Limits(max_moved_rate=1.5)
 
@@ -350,7 +355,7 @@ def test_a_limit_names_the_people_who_were_not_moved():
     race = RACE.mask(np.arange(N) % 30 == 0, "c").mask(np.arange(N) % 29 == 0, None)
     n_missing = int(race.isna().sum())
     report = look(sensitive=race)
-    assert part_of(report)["without_value"] == n_missing > 0
+    assert part_of(report).without_value == n_missing > 0
     assert f"{n_missing} of {N} people were not moved, as their value of race" in report.to_html()
     (check,) = report.check(Limits(max_moved_rate=0.99)).checks
     assert check.status == "within"

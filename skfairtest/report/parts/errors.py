@@ -84,15 +84,16 @@ def error_blocks(report: Report, parts: Sequence[ErrorsPart]) -> Iterable[Any]:
     is_one = len({(part.status, part.reason) for part in parts}) == 1
     if is_one:
         yield from why_not(parts[0], "Errors by group")
-    is_told = bool(report.first(GroupsPart).rules)
+    groups = report.first(GroupsPart)
+    told = how_compared(groups) if groups.rules else ""
     for part in parts:
         name = metric_named(part.of).capitalize()
         if not is_one:
             yield from why_not(part, name)
         if part.rules:
-            how = "" if is_told else f" {how_compared(part)}"
-            is_told = True
-            yield TextBlock(f"{what_differs(part)}{how}")
+            how = how_compared(part)
+            yield TextBlock(what_differs(part) if how == told else f"{what_differs(part)} {how}")
+            told = how
             yield from picture_of_rows(part)
         elif part.status == "done":
             yield TextBlock(f"{name}: no rule holds for enough rows.")

@@ -79,13 +79,16 @@ def predict_rows(context: AuditContext, deadline: Deadline) -> PredictionsPart:
     done = 0
     with context.within(deadline):
         # How long a row takes is not known yet, and less the more of them a call has.
-        while done < len(rows) and not (done and context.budget.is_late_for(1)):
+        while done < len(rows):
             # Part of the time left that a call may take of those that predict the rows.
             n = int(min(len(rows) - done, max(1, context.budget.queries_in_time(0.9, 1))))
             began = _clock.now()
             answers.append(model.predict(slice_rows(rows, done, done + n)))
             context.budget.took(n, _clock.now() - began)
             done += n
+            # Calls of a single row say nothing of how late the next one ends.
+            if context.budget.is_late_for(1) or context.budget.seconds_left <= 0:
+                break
     predicted = np.concatenate(answers)
     if not len(context.space.sensitive):  # else pairs of twins are asked again
         n = min(done, context.affordable(deadline.left, n_again()))

@@ -21,12 +21,11 @@ from skfairtest.report.parts.twins.words import beyond_domain, seen
 def figures(report: Report) -> dict[str, KnownFigure]:
     """The largest differences; of attributes that the model does not take also those of rows."""
     found = {}
-    has_rate = report.model.response != "regression" or report.threshold is not None
     for twins in twins_of(report):
         name = twins.known.of
         found[f"largest difference: {name}"] = degree(twins)
         if not twins.known.taken:
-            if has_rate:
+            if twins.rows.rate is not None:
                 found[f"discriminatory rows: {name}"] = by_construction("discriminatory rows")
             on_rows = "largest difference on rows"
             found[f"{on_rows}: {name}"] = by_construction(on_rows)

@@ -75,12 +75,21 @@ def twins_of(report: Report) -> list[Twins]:
     return [
         Twins(
             known,
-            rows.get(known.of) or report.first(RowsPart, known.of),
+            rows.get(known.of) or _not_compared(report, known),
             report.first(SearchPart, known.of),
             report.first(CertificatePart, known.of),
         )
         for known in report.all_of(TwinsPart)
     ]
+
+
+def _not_compared(report: Report, known: TwinsPart) -> RowsPart:
+    """The rows that no part has compared: of what the model does not take they show nothing."""
+    rows = report.first(RowsPart, known.of)
+    if known.taken:
+        return rows
+    has_rate = report.model.response != "regression" or report.threshold is not None
+    return replace(rows, reason=known.reason, degree=0.0, rate=0.0 if has_rate else None)
 
 
 def together(report: Report) -> Twins:
