@@ -213,14 +213,17 @@ def errors(metric, **changes):
 
 def rates(groups, total=N):
     """Groups of a selection table from (attribute, group, n, rate)."""
-    best = max(rate for *_, rate in groups)
+    best = {}
+    for attribute, *_, rate in groups:
+        best[attribute] = max(rate, best.get(attribute, 0.0))
     told = []
     for attribute, group, n, rate in groups:
+        most = best[attribute]
         half = 1.96 * (rate * (1 - rate) / n) ** 0.5
         low, high = max(0.0, rate - half), min(1.0, rate + half)
         told.append(GroupRates(
             attribute=attribute, group=group, n=n, share=n / total, rate=Estimate(rate, low, high),
-            ratio=Estimate(rate / best, low / best, min(1.0, high / best)),
+            ratio=Estimate(rate / most, low / most, min(1.0, high / most)),
             errors={
                 "false_positive_rate": Estimate(rate / 3, low / 3, high / 3, n // 2),
                 "accuracy": Estimate(0.85, 0.84, 0.86, n),
@@ -549,7 +552,6 @@ def huge(n_columns=500, n_values=300, n_classes=100, n_found=10_000):
         for name in sensitive
         for transport in ("quantile", "sequential", "joint")
     ]
-    columns = [replace(maps[0].columns[1], column=name) for name in names]
     attributes = [
         ReportedAttribute(name, "categorical", values, None, 17, name in sensitive)
         for name in names
@@ -572,7 +574,8 @@ def huge(n_columns=500, n_values=300, n_classes=100, n_found=10_000):
             rules_of(GroupsPart, rules, metric="selection_rate"),
             *report.all_of(ErrorsPart),
             *report.all_of(PerturbedGroupsPart),
-            *(replace(part, columns=columns) for part in maps),
+            *(replace(part, columns=[replace(part.columns[1], column=name) for name in names])
+              for part in maps),
         ],
     ))  # fmt: skip
 

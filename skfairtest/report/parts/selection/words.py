@@ -30,7 +30,7 @@ def rates(report: Report) -> str:
     """Rates of the groups, and the lowest impact ratio with its interval."""
     part = report.first(SelectionPart)
     if not part.groups:
-        return f"Not compared: {part.reason}." if part.reason else "Not compared."
+        return f"Not compared: {part.reason.rstrip('.')}." if part.reason else "Not compared."
     attributes = list(dict.fromkeys(group.attribute for group in part.groups))
     names = [name for name in report.sensitive_features if name in attributes] or attributes
     if not part.with_ratio:
