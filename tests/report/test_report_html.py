@@ -20,7 +20,7 @@ import skfairtest
 from skfairtest import AuditReport
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import listed, percent, with_difference
-from skfairtest.report._render import plots
+from skfairtest.report._render import blocks, plots
 from skfairtest.report._render.blocks import (
     FigureBlock,
     Section,
@@ -782,6 +782,19 @@ def test_small_groups_are_marked_and_said_to_be_uncertain():
         assert f"| {name}{mark} |" in text
 
 
+def test_figures_are_aligned_as_such_by_their_table_or_one_by_one():
+    def columns(words):
+        made = blocks.table("caption", ["name", "a", "b"], [["x", "1", "2"]], words=words)
+        page = Page(page_with(made))
+        (whole,) = page.all("table")
+        cells = [attrs.get("class") for attrs in page.all("td")]
+        return whole["class"].split(), cells
+
+    assert columns([]) == (["figures", "whole"], [None, None])
+    assert columns([1]) == (["whole"], [None, "figure"])
+    assert columns([1, 2]) == (["whole"], [None, None])
+
+
 # What the templates are ready for ----------------------------------------------------------------
 
 
@@ -791,14 +804,14 @@ class VerdictBlock:
     words: str
 
 
-def page_with(*blocks, **variables):
+def page_with(*shown, **variables):
     """A page of these blocks alone."""
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
             report={"created": "2026-01-02T03:04:05+00:00", "versions": {}},
-            title="Audit of Model", sections=[Section("finding", "The finding", blocks)],
+            title="Audit of Model", sections=[Section("finding", "The finding", shown)],
             card_css="", **variables,
         )
     )  # fmt: skip
@@ -832,7 +845,7 @@ def test_the_head_tells_what_the_model_is_for():
     page = Page(page_with(about=about))
     words = words_of(page)
     assert words.startswith("Loans <2026> Skip to the finding Loans <2026> 2026-01-02 03:04")
-    assert "Audit Audit of Model Purpose Grants & refuses Owner מחלקה" in words
+    assert "Report Audit of Model Purpose Grants & refuses Owner מחלקה" in words
     assert "Data" not in words and page.problems == []
 
 
