@@ -208,15 +208,16 @@ class LimitCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def redact(self, kept: Kept) -> LimitCheck:
         """The check as a file may have it."""
-        if kept != "none":
+        if kept == "worst":
             return self
-        words, value, low, high = self.words, self.value, self.low, self.high
-        if self.of_people:
+        left = self
+        if self.status == "failed":  # what a model raised may quote a value of a row
+            words = f"{self.name} could not be checked: a part of the audit failed"
+            left = msgspec.structs.replace(left, words=words)
+        if kept == "none" and self.of_people:
             words = f"{self.name} is {self.status}; its figure, a share of people, is left out here"
-            value = low = high = None
-        return msgspec.structs.replace(
-            self, value=value, low=low, high=high, words=words, people="", left_out=[]
-        )
+            left = msgspec.structs.replace(left, value=None, low=None, high=None, words=words)
+        return redacted(left, kept)
 
 
 class LimitsGiven(Struct, frozen=True, forbid_unknown_fields=True):
@@ -229,8 +230,11 @@ class LimitsGiven(Struct, frozen=True, forbid_unknown_fields=True):
 
     def redact(self, kept: Kept) -> LimitsGiven:
         """The outcome as a file may have it."""
+        if kept == "worst":
+            return self
         checks = [check.redact(kept) for check in self.checks]
-        verdict = verdict_of(self.status, checks) or self.verdict
+        # Without checks it has the sentence of the report, or what a model raised.
+        verdict = verdict_of(self.status, checks) or "No limits were given."
         return msgspec.structs.replace(self, checks=checks, verdict=verdict)
 
 

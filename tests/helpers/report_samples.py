@@ -386,9 +386,11 @@ def regression():
     n, cells = 4_000, {"area": 70.5, "rooms": 3, "district": "north", "age": 41}
     worst = pair(cells, {"age": (18, 79)}, (152_300.0, 120_900.0), None, "prediction")
     above = [
-        Above(part, part * 88_000.0, k, k / n, None, None)
-        for part, k in [(0.05, 2_900), (0.1, 1_300), (0.2, 120)]
-    ]
+        Above(part, part * 88_000.0, k, k / n, *ends)
+        for part, k, *ends in [
+            (0.05, 2_900, None, None), (0.1, 1_300, None, None), (0.2, 120, 0.025, 0.036),
+        ]
+    ]  # fmt: skip
     rows = {
         "n": n, "n_rows": n, "degree": 30_100.0, "rate": None, "spread": 88_000.0, "above": above,
         "curve": curve(30_100.0), "changed": 1_300, "counts_above": 8_800.0,

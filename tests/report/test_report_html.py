@@ -291,7 +291,8 @@ def test_the_first_page_has_all_answers_in_their_order():
         "3,559 of 10,000 people, a random sample of 30,162, would get a probability of yes that "
         "differs by more than 0.10 if only their race or sex were changed",
         "Limits No limits were given.", "For whom", "would get over 0.10 more",
-        "Female (sex) 9,782", "2,100 of 9,782 (21.5%) 40 of 9,782", "Rates 'yes' is predicted for 8.0% of Female",
+        "Female (sex) 9,782", "2,100 of 9,782 (21.5%) 40 of 9,782",
+        "Rates 'yes' is predicted for 8.0% of Female",
         "Lowest impact ratio: 0.14 (0.10 to 0.20 at 95%, all groups at once), of Female, Black",
         "How large Largest difference found: 0.60 (two made-up inputs, probability of yes: "
         "0.82 against 0.22). Largest possible difference: at most 0.67 (proven for all inputs "
