@@ -31,7 +31,7 @@ PARTS = _parts()
 
 
 def written_report() -> type[Report]:
-    """The type of a report that is read: its parts are any of those in the list."""
+    """The type of a report that is read: its parts are any of those in the registry."""
     return _with_results(*(part.result for part in PARTS))
 
 
