@@ -596,14 +596,14 @@ class AuditReport:
         -------
         AuditReport
             A report whose page, card, text and files say "pass", "fail" or "undecided" for each
-            limit. The figures are the same.
+            limit. The figures are the same. Without any limit, one whose page names none.
         """
         limits = _limits(limits, named)
         outcome = check_limits(self._data, limits)
         given = LimitsGiven(
             outcome.status, outcome.verdict, limits.estimates_decide, outcome.checks
         )
-        data = replace(self._data, limits=given)
+        data = replace(self._data, limits=given if outcome.checks else None)
         return AuditReport(data, auditors=self.auditors, context=self._context)
 
     def check(self, limits: Limits | None = None, **named: Any) -> LimitsOutcome:

@@ -19,11 +19,12 @@ from skfairtest.individual._flip_test.flips import (
     shares_of,
 )
 from skfairtest.individual._flip_test.groups import Groups
-from skfairtest.individual._flip_test.judge import ComparedGroup, Judge
+from skfairtest.individual._flip_test.judge import ComparedGroup, Judge, Outputs
 from skfairtest.individual._flip_test.maps import Map, Maps
 from skfairtest.individual._flip_test.quality import quality_table
 from skfairtest.individual._flip_test.rows import flips_by_row
 from skfairtest.oracle._model import Model
+from skfairtest.oracle._row_answers import RowAnswers
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.transports._base import warn_of_single_values
@@ -44,15 +45,18 @@ class Audit:
         Of the rows.
     rng : Generator
         Of all that is drawn.
+    known : RowAnswers or None
+        What the model, which was probed then, has answered to the rows before.
     """
 
     def __init__(
         self, auditor: Any, model: Model, space: InputSpace, groups: Groups,
-        rng: np.random.Generator,
+        rng: np.random.Generator, known: RowAnswers | None,
     ) -> None:  # fmt: skip
         self.auditor, self.model, self.space, self.groups = auditor, model, space, groups
         self.rng = rng
         self.Z = space.data
+        self.known, self.n_before = known, model.n_rows
         self.judge = Judge(model, auditor.threshold)
         self.maps = Maps(auditor.transport, space, groups)
         self.again: list[Shares] = []
@@ -64,10 +68,13 @@ class Audit:
         fitted = self.maps.learn(self.Z, self.groups.codes)
         others = np.setdiff1d(np.arange(self.Z.shape[1]), self.groups.columns)
         self.moving = getattr(fitted.transport, "moving_", others)
-        self.judge.probe(self.Z)
-        self.before = self.judge.ask(self.Z)
+        known = self.known
+        if known is None:
+            self.judge.probe(self.Z)
+            known = RowAnswers(len(self.Z))
+        self.before = Outputs(*known.ask(self.model, self.Z, np.arange(len(self.Z))))
         moved = fitted.move_all(self.Z, self.groups.codes)
-        parts = self.judge.compare_all(self.Z, self.before, moved, verify=True)
+        parts = self.judge.compare_all(self.Z, self.before, moved, known)
         self.directions = Directions.of(self.judge, self.Z, self.before, parts)
         self.shares = self._shares(parts, self.groups.codes)
         order = self._order(fitted) if self.auditor.attribution == "order" else None
@@ -188,5 +195,5 @@ class Audit:
             ),
             "moved_rate_interval_": [rate.low, rate.high],
             "null_rate_": rate.null_share,
-            "n_queries_": self.model.n_rows,
+            "n_queries_": self.model.n_rows - self.n_before,
         }

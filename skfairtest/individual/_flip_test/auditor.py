@@ -44,6 +44,7 @@ from skfairtest.individual._flip_test.groups import Groups, shown_values
 from skfairtest.individual._flip_test.maps import check_transport
 from skfairtest.individual._flip_test.quality import check_classifier, warn_of_quality
 from skfairtest.oracle._model import RESPONSE_METHODS, Model
+from skfairtest.oracle._row_answers import RowAnswers
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._sample import SAMPLE_ROWS, sample_chunks
@@ -309,6 +310,13 @@ class FlipTestAuditor(
         NoDisparityWarning
             If the output of no row changes.
         """
+        return self._fit(X, y, sensitive_features, fit_params)
+
+    def _fit(
+        self, X: Any, y: Any, sensitive_features: Any, fit_params: dict[str, Any],
+        model: Model | None = None, known: RowAnswers | None = None,
+    ) -> Any:  # fmt: skip
+        """Fit; `known` is what a `model`, which was probed, has answered to the rows before."""
         self._check_params()
         start = _clock.now()
         # Whatever is refused below leaves the results of an earlier fit as they are.
@@ -320,8 +328,10 @@ class FlipTestAuditor(
         warn_of_target(X, y)
         estimator = fitted_estimator(self, X, y, self._routed(fit_params, sensitive_features))
         progress = Progress(self, X, self.verbose)
-        model = Model(estimator, space, response_method=self.response_method, n_jobs=self.n_jobs)
-        audit = Audit(self, model, space, groups, rng)
+        method = self.response_method
+        if model is None:
+            model = Model(estimator, space, response_method=method, n_jobs=self.n_jobs)
+        audit = Audit(self, model.with_table(space), space, groups, rng, known)
         results = audit.first()
         ended = audit.repeat(progress)
         results |= audit.intervals()

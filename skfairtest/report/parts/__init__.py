@@ -1,7 +1,8 @@
 """The parts of an audit. Each is a file or a folder here, and tells all about itself.
 
 The registry has an object of each `Part` that a module here defines, in the order of their `place`,
-in which a report speaks of them; when they run, their tasks say.
+in which a report speaks of them; when they run, their tasks say. What runs, what is written and
+read, limits and pages go over it; a part from elsewhere may be appended.
 """
 
 from __future__ import annotations

@@ -116,6 +116,7 @@ def ask_rows(context: AuditContext, deadline: Deadline) -> None:
     known = len(order) if done == len(rows) else int(first[done])
     asked = np.argsort(order[:known])
     context.rows, context.predicted = order[asked], predicted[back[asked]]
+    context.keep_predicted()
 
 
 def _performance(context: AuditContext) -> Performance | None:
