@@ -100,15 +100,17 @@ def make_pair(
     labels: tuple[Any, Any] | None = None,
 ) -> Pair:
     """Make a pair from a table (or array) of two rows."""
-    table = nw.from_native(twins, eager_only=True, pass_through=True)
     if isinstance(twins, pd.DataFrame) or not hasattr(twins, "columns"):
         table = pd.DataFrame(twins)
-    cells = []
-    for place, name in enumerate(table.columns):
-        # By position, since names may repeat; through a list, since not all tables are pandas'.
-        column = table.iloc[:, place] if isinstance(table, pd.DataFrame) else table[name]
-        first, second = column.to_list()
-        cells.append(Cell(name, first, second, not _same(first, second)))
+        # All at once, and by position, since names may repeat.
+        names, rows = table.columns, table.to_numpy(dtype=object).tolist()
+    else:
+        other = nw.from_native(twins, eager_only=True)
+        names, rows = other.columns, other.rows()
+    cells = [
+        Cell(name, first, second, not _same(first, second))
+        for name, first, second in zip(names, *rows, strict=True)
+    ]
     values = None if outputs is None else (float(outputs[0]), float(outputs[1]))
     return Pair(tuple(cells), output, values, labels, float(difference), threshold)
 

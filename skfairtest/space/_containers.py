@@ -88,6 +88,10 @@ class Container:
         """Return one column as floats (NaN is missing), booleans or objects; dates are floats."""
         raise NotImplementedError
 
+    def all_values(self, X: Any) -> list[NDArray[Any]]:
+        """Return the `column_values` of all columns of a table in the order of `fit`."""
+        return [self.column_values(X, index) for index in range(len(self.names))]
+
     def holds_objects(self, index: int) -> bool:
         """Return whether the column may hold any objects, so that all values must be read."""
         return False
@@ -129,8 +133,8 @@ class Container:
         """Build a column of dates from numbers."""
         raise NotImplementedError
 
-    def has_dtype_of_fit(self, X: Any, index: int) -> bool:
-        """Return whether a column of a table has the very dtype that it had in `fit`."""
+    def other_dtypes(self, X: Any) -> list[int]:
+        """Return the places of the columns of a table that have not the very dtype of `fit`."""
         raise NotImplementedError
 
     def with_columns(self, X: Any, columns: dict[int, Any]) -> Any:
@@ -271,9 +275,9 @@ class ArrayContainer(Container):
             objects[:, index] = self.column(index, column, Z[:, index])
         return objects.astype(dtype, copy=False)
 
-    def has_dtype_of_fit(self, X: NDArray[Any], index: int) -> bool:
-        """Return whether the table has the very dtype that it had in `fit`."""
-        return X.dtype.str == self.dtype
+    def other_dtypes(self, X: NDArray[Any]) -> list[int]:
+        """Return the places of the columns of a table that have not the very dtype of `fit`."""
+        return [] if X.dtype.str == self.dtype else list(range(len(self.names)))
 
     def with_columns(self, X: NDArray[Any], columns: dict[int, Any]) -> NDArray[Any]:
         """Return a table with other columns in some places; the given one stays as it is."""
@@ -335,19 +339,19 @@ class PandasContainer(Container):
                 f"Column names must differ; got {repeated} more than once. Rename them."
             )
         self.names = list(X.columns)
-        self.dtypes = [_dtype_name(name, X[name].dtype) for name in self.names]
+        # All at once: pandas makes a series of each column that it is asked for.
+        dtypes = X.dtypes.tolist()
+        self.dtypes = [_dtype_name(*own) for own in zip(self.names, dtypes, strict=True)]
         objects = [
-            X[name].to_numpy() if self.dtypes[index] == "object" else None
-            for index, name in enumerate(self.names)
+            X[name].to_numpy() if dtype == "object" else None
+            for name, dtype in zip(self.names, self.dtypes, strict=True)
         ]
         self.dates = _dates_in(objects, self.names)
-        for index, name in enumerate(self.names):
-            if (dates := dates_of_dtype(X[name].dtype)) is not None:
+        for index, dtype in enumerate(dtypes):
+            if (dates := dates_of_dtype(dtype)) is not None:
                 self.dates[str(index)] = dates
         self.none_is_missing = [
-            index
-            for index, name in enumerate(self.names)
-            if self.dtypes[index] == "object" and _has_none(X[name].to_numpy())
+            index for index, own in enumerate(objects) if own is not None and _has_none(own)
         ]
         # Categories of a categorical column, object arrays by position; others are absent.
         self.categories: dict[str, NDArray[Any]] = {}
@@ -356,8 +360,7 @@ class PandasContainer(Container):
         self.category_dtypes: dict[str, str] = {}
         #: Categories, and the dtype that was made of them: each column of each batch asks for it.
         self._made: dict[str, tuple[NDArray[Any], Any]] = {}
-        for index, name in enumerate(self.names):
-            dtype = X[name].dtype
+        for index, dtype in enumerate(dtypes):
             if isinstance(dtype, pd.CategoricalDtype):
                 self.categories[str(index)] = np.asarray(dtype.categories, dtype=object)
                 self.category_dtypes[str(index)] = str(dtype.categories.dtype)
@@ -402,6 +405,8 @@ class PandasContainer(Container):
         dtype = series.dtype
         if (dates := self.dates_of(index)) is not None:
             return date_numbers(self.names[index], series, dates)
+        if isinstance(dtype, np.dtype) and dtype.kind in "iuf":  # most columns; others take longer
+            return series.to_numpy().astype(np.float64)
         if pd.api.types.is_bool_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype):
             if series.isna().any():
                 return series.astype(object).to_numpy()
@@ -410,6 +415,15 @@ class PandasContainer(Container):
             return series.to_numpy(dtype=np.float64, na_value=np.nan)
         values = np.asarray(series, dtype=object)
         return values if isinstance(dtype, pd.CategoricalDtype) else objects_as_numbers(values)
+
+    def all_values(self, X: pd.DataFrame) -> list[NDArray[Any]]:
+        """Return the `column_values` of all columns; NumPy's numbers are read in one go."""
+        dtypes = enumerate(X.dtypes.tolist())
+        plain = [j for j, own in dtypes if isinstance(own, np.dtype) and own.kind in "iuf"]
+        numbers = X if len(plain) == X.shape[1] else X.iloc[:, plain]
+        columns = np.asfortranarray(numbers.to_numpy(dtype=np.float64)).T
+        read = dict(zip(plain, columns, strict=True))
+        return [read[j] if j in read else self.column_values(X, j) for j in range(X.shape[1])]
 
     def level_order(self, index: int) -> NDArray[Any] | None:
         """Order of the levels, where the column's dtype has one."""
@@ -449,8 +463,11 @@ class PandasContainer(Container):
 
     def build(self, Z: Floats, columns: list[Column]) -> pd.DataFrame:
         """A frame of the decoded values, with the names and dtypes of the frame seen in fit."""
-        if all(dtype == "float64" for dtype in self.dtypes) and all(c.is_plain for c in columns):
-            return pd.DataFrame(Z, columns=self._columns.view())
+        if len(set(self.dtypes)) == 1 and all(column.is_plain for column in columns):
+            dtype = self.dtype(0)  # of all of them, which are cast in one go
+            is_number = isinstance(dtype, np.dtype) and dtype.kind in "iuf"
+            if is_number and (dtype.kind == "f" or not np.isnan(Z).any()):
+                return pd.DataFrame(_cast(Z, dtype), columns=self._columns.view())
         arrays = {
             index: self.column(index, column, Z[:, index]) for index, column in enumerate(columns)
         }
@@ -458,9 +475,11 @@ class PandasContainer(Container):
         frame.columns = self._columns.view()
         return frame
 
-    def has_dtype_of_fit(self, X: pd.DataFrame, index: int) -> bool:
-        """Return whether a column of a table has the very dtype that it had in `fit`."""
-        dtype = X.dtypes.iloc[index]
+    def other_dtypes(self, X: pd.DataFrame) -> list[int]:
+        """Return the places of the columns of a table that have not the very dtype of `fit`."""
+        return [j for j, dtype in enumerate(X.dtypes.tolist()) if not self._is_of_fit(dtype, j)]
+
+    def _is_of_fit(self, dtype: Any, index: int) -> bool:
         if not isinstance(dtype, pd.CategoricalDtype):
             return _dtype_name(self.names[index], dtype) == self.dtypes[index]
         known = self.dtype(index)
@@ -523,6 +542,8 @@ class PandasContainer(Container):
     def _select(self, X: pd.DataFrame) -> pd.DataFrame:
         if X.columns.has_duplicates:
             make_container(X)  # says which
+        if X.columns.equals(self._columns):
+            return X
         if not set(self.names) <= set(X.columns):
             raise self._missing_names(X.columns)
         return X[self.names]
@@ -698,9 +719,12 @@ class NarwhalsContainer(Container):
             unit = str(getattr(series.dtype, "time_unit", unit))
         return as_numbers(name, np.array(whole, dtype=np.int64), unit)
 
-    def has_dtype_of_fit(self, X: Any, index: int) -> bool:
-        """Return whether a column of a table has the very dtype that it had in `fit`."""
-        dtype = nw.from_native(X, eager_only=True)[self.names[index]].dtype
+    def other_dtypes(self, X: Any) -> list[int]:
+        """Return the places of the columns of a table that have not the very dtype of `fit`."""
+        dtypes = nw.from_native(X, eager_only=True).schema.dtypes()
+        return [j for j, dtype in enumerate(dtypes) if not self._is_of_fit(dtype, j)]
+
+    def _is_of_fit(self, dtype: Any, index: int) -> bool:
         if str(index) in self.units:
             return bool(dtype == self._date_dtype(index))
         if type(dtype).__name__ == "Enum" and str(index) in self.categories:

@@ -144,9 +144,7 @@ class Layout:
     def encode(self, X: Any) -> Floats:
         """Encode a table; see `Column.encode`."""
         X = self.container.check_names(X)
-        return self.encode_values(
-            [self.container.column_values(X, place) for place in range(len(self.fields))]
-        )
+        return self.encode_values(self.container.all_values(X))
 
     def encode_values(self, values: list[Any]) -> Floats:
         """Encode a table that is given by the values of its columns."""
@@ -176,14 +174,11 @@ class Layout:
         """
         container = self.container
         X = container.check_names(X)
-        return container.with_columns(
-            X,
-            {
-                j: container.column(j, field, field.encode(container.column_values(X, j)))
-                for j, field in enumerate(self.fields)
-                if not container.has_dtype_of_fit(X, j)
-            },
-        )
+        others = {}
+        for j in container.other_dtypes(X):
+            field = self.fields[j]
+            others[j] = container.column(j, field, field.encode(container.column_values(X, j)))
+        return container.with_columns(X, others)
 
     def encode_attribute(self, X: Any, attribute: int) -> Floats:
         """Encode one attribute of a table that `check_names` has put in order."""
