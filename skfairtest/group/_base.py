@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -139,10 +138,11 @@ class GroupAuditor(
         rows: Any,
         share: float,
         progress: Progress,
+        until: float = math.inf,
     ) -> tuple[NDArray[Any], Any]:
         """Return predictions for the rows, and what ended the asking: an error, a stop, or None.
 
-        What was predicted before an error is not lost.
+        What was predicted before an error, or before the time `until`, is not lost.
 
         Raises
         ------
@@ -152,20 +152,33 @@ class GroupAuditor(
         values: list[NDArray[Any]] = []
         ended: Any = None
         size = BATCH * n_workers(self.n_jobs)
-        # The first batch is small, since a non-deterministic model is refused after it.
-        for start, stop in pairwise([0, *range(1_000, len(rows), size), len(rows)]):
+        began, done = _clock.now(), 0
+        # The first batch is small, since a non-deterministic model is refused after it, and how
+        # long a row takes is not known.
+        n = 1_000 if until == math.inf else min(1_000, max(1, self._n_again))
+        while done < len(rows):
+            batch = rows[done : done + n]
             try:
-                values.append(answers.ask(rows[start:stop]))
-                if not start:
-                    self._ask_again(answers, rows[: min(stop, self._n_again)], values[0])
+                values.append(answers.ask(batch))
+                if not done:
+                    self._ask_again(answers, batch[: self._n_again], values[0])
             except NonDeterministicModelError:
                 raise
             except BaseException as error:  # Ctrl-C, too: the caller raises it again
                 ended = error
                 break
-            if progress.update(share * stop / len(rows), f"{answers.n_queries} queries"):
+            done += len(batch)
+            if progress.update(share * done / len(rows), f"{answers.n_queries} queries"):
                 ended = StopSearch(StopReason.CALLBACK)
                 break
+            n = size
+            if until < math.inf and done < len(rows):
+                now = _clock.now()
+                n = int(min(size, (until - now) * done / (now - began)))
+                if n < 1:
+                    words = f"max_time: {done:,} of {len(rows):,} rows were predicted"
+                    ended = StopSearch(StopReason.MAX_TIME, words)
+                    break
         return (np.concatenate(values) if values else np.empty(0)), ended
 
     @property

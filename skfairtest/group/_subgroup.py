@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from typing import Any
 
 import numpy as np
+from scipy import stats
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import _clock
-from skfairtest._parameters import check_whole, one_of, whole
+from skfairtest._parameters import check_whole, checked, one_of, whole
 from skfairtest._progress import Progress, with_callbacks
 from skfairtest._typing import Floats
 from skfairtest._validation import (
@@ -23,6 +25,7 @@ from skfairtest._validation import (
     make_generator,
     warn_of_target,
 )
+from skfairtest.base import check_max_time
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.group._base import stop_of
 from skfairtest.group._inference.counting import rule_sides
@@ -35,7 +38,7 @@ from skfairtest.group._outcomes.outcomes import (
 )
 from skfairtest.group._rules.attribute import Division
 from skfairtest.group._rules.cuts import BINNINGS
-from skfairtest.group._rules.frequent import FrequentRules
+from skfairtest.group._rules.frequent import MOST_RULES, FrequentRules, RuleLimitExceeded
 from skfairtest.group._rules.rule_search import (
     compare_rules,
     complexity_of,
@@ -44,7 +47,7 @@ from skfairtest.group._rules.rule_search import (
 )
 from skfairtest.group._rules.tables import AttributeTables, tables_of_columns
 from skfairtest.group._subgroup_results import SubgroupResults
-from skfairtest.oracle._stop import StopSearch
+from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._sensitive_features import n_rows, split_sensitive
 
 
@@ -112,6 +115,13 @@ class SubgroupAuditor(SubgroupResults):
     max_conditions : int, default=None
         Largest number of conditions of a rule. None sets no limit, unless there are more than a
         million rules: then it takes the largest number that stays below a million, with a warning.
+    max_time : float, default=None
+        Time limit in seconds; the estimator's own `fit` does not count. Rules of one condition are
+        compared first, then longer ones as long as all of a length can be compared in time, and are
+        fewer than a million: `max_conditions_` says how far this came. All results are about the
+        rules of up to so many conditions, and are the same as with this `max_conditions` and no
+        time limit. Half of the time at most is for predictions; rows that the model was not asked
+        about by then do not count. None sets no limit.
     bins : int or dict of column to int or list of float, default=5
         Number of bins of numeric columns, or the edges between the bins. A column that has no more
         different numbers than bins is not binned. Values beyond the outermost edges belong to the
@@ -141,8 +151,10 @@ class SubgroupAuditor(SubgroupResults):
         rule is listed only if its gain is more than chance, if at most half of its rows belong to
         rules listed before it, and if it also differs without those rows.
     stop_reason_, stop_kind_ : str
-        What ended the run, in words and as one of "complete", "callback", "interrupted" and
-        "failed".
+        What ended the run, in words and as one of "complete", "max_time", "callback", "interrupted"
+        and "failed".
+    max_conditions_ : int
+        Number of conditions up to which all frequent rules were compared.
     overall_ : float
         The metric on all rows that count.
     n_rules_, n_groups_ : int
@@ -216,6 +228,7 @@ class SubgroupAuditor(SubgroupResults):
     sensitive_features: Any = "auto"
     attributes: Any = None
     max_conditions: int | None = whole(default=None, least=1)
+    max_time: float | None = checked(default=None, check=check_max_time)
     bins: Any = 5
     binning: str = one_of(default="quantile", options=BINNINGS)
 
@@ -265,7 +278,8 @@ class SubgroupAuditor(SubgroupResults):
         ValueError, TypeError
             If a parameter or an input cannot be audited: there are more than a million rules, a
             metric needs `y` and it is missing, or predictions have another length or kind. It is
-            raised before the model is asked where possible.
+            raised before the model is asked where possible. Also if `max_time` is over before all
+            rules of one condition are compared.
         NotFittedError
             If the estimator is not fitted and `y` is not given.
         EstimatorFailedError
@@ -306,11 +320,14 @@ class SubgroupAuditor(SubgroupResults):
         else:
             estimator = self.estimator
         start, progress = _clock.now() - seconds, Progress(self, X, self.verbose)
+        limit = math.inf if self.max_time is None else self.max_time
         ended, n_queries = None, 0
         if given is None:
-            rows, ended, n_queries = self._ask_rows(estimator, X, truth, weights, progress)
-        stop = stop_of(ended, 0, 0)
-        found = self._compare(rules, tables, rows, weights, n_queries, stop, rng)
+            until = start + seconds + 0.5 * (limit - seconds)
+            rows, ended, n_queries = self._ask_rows(estimator, X, truth, weights, progress, until)
+        found = self._compare_in_time(
+            rules, tables, rows, weights, n_queries, stop_of(ended, 0, 0), rng, start + limit
+        )
         fitted = {
             "estimator_": estimator,
             "_tables": tables,
@@ -338,8 +355,8 @@ class SubgroupAuditor(SubgroupResults):
         how = Division(5, self.binning)  # five bins of a numeric column that `bins` does not name
         columns = tables.divide(X, not_in_model, self.bins, how, quiet=is_all)
         return frequent_rules(
-            tables.attributes, columns, min_support=self.min_support, most=self.max_conditions,
-            label="max_conditions",
+            tables.attributes, columns, min_support=self.min_support,
+            most=self.max_conditions if self.max_time is None else 1, label="max_conditions",
         )  # fmt: skip
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Any:
@@ -356,11 +373,12 @@ class SubgroupAuditor(SubgroupResults):
     # Asking ----------------------------------------------------------------------------------
 
     def _ask_rows(
-        self, estimator: Any, X: Any, truth: Any, weights: Floats | None, progress: Progress
-    ) -> tuple[MetricRows, Any, int]:
+        self, estimator: Any, X: Any, truth: Any, weights: Floats | None, progress: Progress,
+        until: float,
+    ) -> tuple[MetricRows, Any, int]:  # fmt: skip
         """Ask the model; returns the metric's rows, what ended the asking, and the queries."""
         asked, n = AskedMetric(self.metric, estimator, X, self.favourable, self.n_jobs), n_rows(X)
-        predicted, ended = self._ask(asked, np.arange(n), 0.9, progress)
+        predicted, ended = self._ask(asked, np.arange(n), 0.9, progress, until)
         if not len(predicted):
             raise ended
         rows = asked.rows(predicted, truth, weights)
@@ -374,6 +392,56 @@ class SubgroupAuditor(SubgroupResults):
 
     # Comparing -------------------------------------------------------------------------------
 
+    def _compare_in_time(
+        self,
+        rules: FrequentRules,
+        tables: AttributeTables,
+        rows: MetricRows,
+        weights: Floats | None,
+        n_queries: int,
+        stop: StopSearch,
+        rng: np.random.Generator,
+        deadline: float,
+    ) -> dict[str, Any]:
+        """Compare the groups of these rules, and of longer ones as long as there is time."""
+        most = min(self.max_conditions or len(tables.attributes), len(tables.attributes))
+        if self.max_time is None:
+            most = rules.max_conditions
+        results: dict[str, Any] = {}
+        compared, ending, too_many = 0, 0.0, ""
+        try:
+            while compared < most:
+                if compared:
+                    longer = rules.longer(deadline)
+                    if longer.n_rules == rules.n_rules:  # and none is longer still
+                        compared = most
+                        break
+                    rules = longer
+                # The same permutations for each length: a limit changes no result but by what it
+                # leaves out.
+                drawn = rng if self.max_time is None else copy.deepcopy(rng)
+                results, ending = self._compare(
+                    rules, tables, rows, weights, n_queries, stop, drawn, deadline - ending
+                )
+                compared = rules.max_conditions
+        except _clock.OutOfTime:
+            if not results:
+                raise ValueError(
+                    f"max_time={self.max_time:g} s was over before all {rules.n_rules:,} rules of "
+                    "one condition were compared. Raise max_time, or name fewer attributes."
+                ) from None
+        except RuleLimitExceeded:
+            too_many = f"; of the next length there are more than {MOST_RULES:,}"
+        if compared < most and stop.kind in (StopReason.COMPLETE, StopReason.MAX_TIME):
+            so_far = "max_time:" if stop.kind is StopReason.COMPLETE else f"{stop.text};"
+            words = f"rules of up to {compared} of {most} conditions were compared"
+            stop = StopSearch(StopReason.MAX_TIME, f"{so_far} {words}{too_many}")
+        return results | {
+            "max_conditions_": compared,
+            "stop_reason_": stop.text,
+            "stop_kind_": stop.kind.value,
+        }
+
     def _compare(
         self,
         rules: FrequentRules,
@@ -383,13 +451,26 @@ class SubgroupAuditor(SubgroupResults):
         n_queries: int,
         stop: StopSearch,
         rng: np.random.Generator,
-    ) -> dict[str, Any]:
-        """Compare the groups of all frequent rules; returns the results by name."""
+        deadline: float,
+    ) -> tuple[dict[str, Any], float]:
+        """Compare the groups of all frequent rules.
+
+        Returns the results by name, and the seconds that they took once the rules were tested.
+        """
+        began = _clock.now()
         counted = None if weights is None else weights[rows.counts]
         overall = float(np.average(rows.values[rows.counts], weights=counted))
         complexity = complexity_of(rules, tables.attributes)
         everything = rule_sides(rules, rows.values, rows.counts, weights, binary=rows.binary)
-        intervals = self._at_once(everything, rules, rows, weights, rng)
+        # To order and to list so many rules takes about as long as to sum them up has. Where the
+        # rules are the first ones, there is nothing to fall back on.
+        tested = self._tested(
+            everything, rules, rows, weights, rng, deadline - (_clock.now() - began),
+            gives_up=rules.max_conditions > 1,
+        )  # fmt: skip
+        began = _clock.now()
+        alone = float(stats.norm.isf((1 - self.confidence) / 2))
+        critical = alone if tested is None else tested.critical
         found = compare_rules(
             rules,
             complexity,
@@ -398,11 +479,11 @@ class SubgroupAuditor(SubgroupResults):
             weights,
             whole=self.against == "whole",
             confidence=self.confidence,
-            critical=intervals.critical,
+            critical=critical,
             most=self.max_rules,
         )
         kept = found.kept
-        of_kept = intervals.chosen(kept)
+        of_kept = self._intervals(found.sides, tested, kept)
         columns = self._counted_columns(
             found.sides,
             rules.support[kept],
@@ -429,11 +510,11 @@ class SubgroupAuditor(SubgroupResults):
             rows,
             weights,
             complexity=complexity,
-            critical=intervals.critical,
+            critical=critical,
             confidence=self.confidence,
         )
         listed = {name: np.asarray(values) for name, values in short._asdict().items()}
-        return results | {"overall_": overall, "_short": listed}
+        return results | {"overall_": overall, "_short": listed}, _clock.now() - began
 
     def _warn_of_no_disparity(self, values: Floats) -> None:
         """Warn if the metric has the same value in all rows that count."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,7 @@ from skfairtest.group._inference.counting import (
     rule_sides,
 )
 from skfairtest.group._inference.pivot import Simultaneous, all_at_once
-from skfairtest.group._inference.resampled import resampled
+from skfairtest.group._inference.resampled import Resampled, resampled
 from skfairtest.group._outcomes.answers import AskedMetric
 from skfairtest.group._outcomes.outcomes import MetricRows, metric_rows, truth_of
 from skfairtest.group._results import TableResults
@@ -38,17 +39,20 @@ class SubgroupResults(TableResults, GroupAuditor):
     correction: str = one_of(default="resampling", options=("resampling", "none"))
     n_resamples: int = whole(default=999, least=1)
 
-    def _at_once(
+    def _tested(
         self,
         sides: Sides,
         rules: RowSets,
         rows: MetricRows,
         weights: Floats | None,
         rng: np.random.Generator,
-    ) -> Simultaneous:
-        """Intervals of the differences, by the correction."""
+        deadline: float = math.inf,
+        *,
+        gives_up: bool = True,
+    ) -> Resampled | None:
+        """Tests of all rules at once; None where each is taken by itself."""
         if self.correction == "none":
-            return all_at_once(sides, confidence=self.confidence)
+            return None
         return resampled(
             sides,
             rules,
@@ -58,7 +62,17 @@ class SubgroupResults(TableResults, GroupAuditor):
             confidence=self.confidence,
             rng=rng,
             n_resamples=self.n_resamples,
+            deadline=deadline,
+            gives_up=gives_up,
         )
+
+    def _intervals(
+        self, sides: Sides, tested: Resampled | None, places: Any = slice(None)
+    ) -> Simultaneous:
+        """Intervals of the differences of some of the rules, by the correction."""
+        if tested is None:
+            return all_at_once(sides, confidence=self.confidence)
+        return tested.intervals(sides, places)
 
     def _counted_columns(
         self,
@@ -164,7 +178,8 @@ class SubgroupResults(TableResults, GroupAuditor):
         whole = self.against == "whole"
         part = part_of_whole(given_rules, rows, weights) if whole else None
         rng = make_generator(self.random_state)
-        intervals = self._at_once(sides, given_rules, rows, weights, rng)
+        tested = self._tested(sides, given_rules, rows, weights, rng)
+        intervals = self._intervals(sides, tested)
         counted = rows_that_count(given_rules, rows.counts)
         figures = self._counted_columns(sides, given_rules.support, intervals, part, counted)
         table = self._confirmation(numbers, sides, given_rules.support, figures)

@@ -258,5 +258,3 @@ def test_bonferroni_divides_the_error_by_the_rules():
     assert alone.differs.tolist() == [True, False] and not together.differs.any()
     assert together.critical == pytest.approx(stats.norm.isf(0.025 / 1000))
     assert (together.low < alone.low).all() and (together.high > alone.high).all()
-    some = together.chosen(np.array([1]))
-    assert some.low == together.low[1:] and some.critical == together.critical

@@ -1,9 +1,11 @@
 """Simultaneous intervals by permutation: against loops, and how often they hold the truth."""
 
+from contextlib import nullcontext
 from itertools import product
 
 import numpy as np
 import pytest
+from clocks import CLOCK
 from dense_rules import DenseRules
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from other_intervals import simultaneous
 from scipy import optimize, stats
 from tiers import slow_sample, some
 
+from skfairtest._clock import OutOfTime
 from skfairtest._statistics import Shape, Sides
 from skfairtest.group._inference import resampled as _resampled
 from skfairtest.group._inference.counting import rule_sides
@@ -208,7 +211,8 @@ def test_resampled_is_the_textbooks_loop(binary, weighted, seed, monkeypatch):
     assert found.p_value == pytest.approx(p_value)
     assert (found.differs == (found.p_value <= 0.1 + 1e-9)).all()
     far = np.abs(signed_root(sides)) > found.critical + 1e-6
-    apart = (found.low > 0) | (found.high < 0)
+    intervals = found.intervals(sides)
+    apart = (intervals.low > 0) | (intervals.high < 0)
     assert (far <= found.differs).all() and (apart == far).all()
     # However the permutations are cut into blocks.
     monkeypatch.setattr(_resampled, "MAX_ENTRIES", 7 * 80)
@@ -260,15 +264,17 @@ def test_rules_that_are_left_out_say_nothing_and_cost_nothing():
     values, counts = rng.integers(0, 2, 90).astype(float), np.ones(90, dtype=bool)
     sides = rule_sides(rules, values, counts, binary=True)
     kept = rules.support > 0.2
+    sides_of_few = sides._replace(n=np.where(kept, sides.n, 0.0))
     few = resampled(
-        sides._replace(n=np.where(kept, sides.n, 0.0)), rules, values, counts,
+        sides_of_few, rules, values, counts,
         confidence=0.95, n_resamples=99, rng=np.random.default_rng(0),
     )  # fmt: skip
     every = resampled(
         sides, rules, values, counts,
         confidence=0.95, n_resamples=99, rng=np.random.default_rng(0),
     )  # fmt: skip
-    assert (few.low[~kept] == -1).all() and (few.high[~kept] == 1).all()
+    low, high, *_ = few.intervals(sides_of_few)
+    assert (low[~kept] == -1).all() and (high[~kept] == 1).all()
     assert not few.differs[~kept].any() and few.critical < every.critical
 
 
@@ -364,7 +370,7 @@ def simulated(case, runs, correction, *, n_rows=600, n_resamples=199):
             low, high, differs = resampled(
                 sides, rules, values, counts,
                 confidence=0.95, rng=rng, n_resamples=n_resamples,
-            )[:3]  # fmt: skip
+            ).intervals(sides)[:3]  # fmt: skip
         else:
             low, high, differs = simultaneous(sides, confidence=0.95, kind="newcombe")
         held += bool(((low <= true + 1e-9) & (true <= high + 1e-9)).all())
@@ -397,3 +403,20 @@ def test_intervals_by_themselves_do_not_hold_all_at_once():
     # Why the simultaneous ones are needed: the check above can fail, and here it does.
     held, quiet = simulated("no effect, common", 40, "none")
     assert held < 0.7 and quiet < 0.7
+
+
+@pytest.mark.parametrize(
+    ("seconds", "gives_up", "n_blocks"), [(99, True, 10), (50, True, 1), (50, False, 6)]
+)
+def test_resamples_that_will_not_be_done_in_time_are_given_up(seconds, gives_up, n_blocks):
+    seen = []
+
+    def blocks():
+        for _ in range(10):
+            CLOCK.sleep(9)
+            yield np.zeros((3, 10))
+
+    with nullcontext() if seconds > 90 else pytest.raises(OutOfTime):
+        for block in _resampled._in_time(blocks(), 100, CLOCK.now() + seconds, gives_up):
+            seen.append(block)
+    assert len(seen) == n_blocks

@@ -34,15 +34,6 @@ class Simultaneous(NamedTuple):
     critical: float
     p_value: Floats | None = None
 
-    def chosen(self, places: Ints) -> Simultaneous:
-        """Those of some of the rules."""
-        return self._replace(
-            low=self.low[places],
-            high=self.high[places],
-            differs=self.differs[places],
-            p_value=None if self.p_value is None else self.p_value[places],
-        )
-
 
 def known(sides: Sides) -> Bools:
     """Where both sides have a mean, and a variance if one is needed."""

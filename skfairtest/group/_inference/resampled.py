@@ -8,12 +8,14 @@ noted each time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
+from skfairtest import _clock
 from skfairtest._statistics import ROUNDING, Sides
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.group._inference.counting import RowSets, rule_sides, shape_of
@@ -35,8 +37,10 @@ def resampled(
     confidence: float,
     rng: np.random.Generator,
     n_resamples: int = 999,
-) -> Simultaneous:
-    """Intervals that hold for all rules at once, and tests of equality, by resampling.
+    deadline: float = math.inf,
+    gives_up: bool = True,
+) -> Resampled:
+    """Tests of equality for all rules at once, and intervals that hold for all, by resampling.
 
     Each permutation deals the values anew to the rows that count; attributes, weights and who
     counts stay with the rows. Distances from 0 are those of `signed_root`, so that small rules
@@ -75,11 +79,21 @@ def resampled(
         For the permutations.
     n_resamples : int
         Permutations; 1 / (n_resamples + 1) is the smallest p-value.
+    deadline : float, default=inf
+        When they have to be done, by `_clock.now`.
+    gives_up : bool, default=True
+        Whether to end as soon as the pace so far shows that they will not be done in time, or only
+        when the time is over.
 
     Returns
     -------
-    Simultaneous
-        One interval a rule, in the rules' order.
+    Resampled
+        The tests, in the rules' order, from which the intervals follow.
+
+    Raises
+    ------
+    OutOfTime
+        If the permutations are not done in time.
 
     References
     ----------
@@ -107,16 +121,64 @@ def resampled(
     draws = [compared.permuted(rng, n_resamples)]
     if not sides.binary:
         draws.append(compared.multiplied(rng, n_resamples))
-    outcomes = [steps.down(roots) for roots in draws]
+    outcomes = [
+        steps.down(_in_time(roots, (len(draws) - k) * n_resamples, deadline, gives_up))
+        for k, roots in enumerate(draws)
+    ]
     p_value = np.max([p for p, _ in outcomes], axis=0)
     # All at once are known no better than one by itself, also where permutations change nothing.
     alone = float(stats.norm.isf((1 - confidence) / 2))
     critical = max(alone, *(c for _, c in outcomes))
     differs = p_value <= 1 - confidence + ROUNDING
-    low, high = interval_at(sides, critical)
-    low = np.where(differs & (steps.observed > 0), np.maximum(low, 0.0), low)
-    high = np.where(differs & (steps.observed < 0), np.minimum(high, 0.0), high)
-    return Simultaneous(low, high, differs, critical, p_value)
+    return Resampled(steps.observed, differs, critical, p_value)
+
+
+class Resampled(NamedTuple):
+    """What permutations tell of rules; arrays of shape (n_rules,).
+
+    Attributes
+    ----------
+    observed : ndarray
+        Signed roots of the differences.
+    differs : ndarray of bool
+        Where equality is refuted.
+    critical : float
+        How far all intervals reach, as a distance of a root from 0.
+    p_value : ndarray
+        The least family-wise error at which equality is refuted.
+    """
+
+    observed: Floats
+    differs: Bools
+    critical: float
+    p_value: Floats
+
+    def intervals(self, sides: Sides, places: Any = slice(None)) -> Simultaneous:
+        """Intervals of the differences of some of the rules, which have these sides.
+
+        They are searched for, which takes a while for each rule: those that nobody is shown need
+        none.
+        """
+        observed, differs, critical, p_value = self
+        observed, differs = observed[places], differs[places]
+        low, high = interval_at(sides, critical)
+        low = np.where(differs & (observed > 0), np.maximum(low, 0.0), low)
+        high = np.where(differs & (observed < 0), np.minimum(high, 0.0), high)
+        return Simultaneous(low, high, differs, critical, p_value[places])
+
+
+def _in_time(
+    blocks: Iterator[Floats], n_resamples: int, deadline: float, gives_up: bool
+) -> Iterator[Floats]:
+    """The same blocks, as long as so many resamples can be looked at in time."""
+    began, done = _clock.now(), 0
+    for block in blocks:
+        yield block
+        done += block.shape[1]
+        now = _clock.now()
+        needed = (now - began) * (n_resamples - done) / done if gives_up else 0.0
+        if now + needed > deadline:
+            raise _clock.OutOfTime
 
 
 def _enough_rows(

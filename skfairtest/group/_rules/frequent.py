@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.group._rules.cells import DistinctRows
 
@@ -53,6 +55,8 @@ class FrequentRules:
         Rows of the data of each rule.
     total : int
         Rows of the data.
+    max_conditions : int
+        Most conditions of a rule, and no more than there are attributes.
     depths : ndarray of int of shape (n_rules,)
         Conditions of each rule.
     marks : ndarray of uint64 of shape (n_rules,)
@@ -78,26 +82,47 @@ class FrequentRules:
         self.columns, self.sizes, self.members = columns, sizes, members
         self.n_rows = len(columns[0])
         self.total = self.n_rows if weights is None else int(weights.sum())
-        least = max(1.0, rows_of_share(min_support, self.total))
+        self._least = max(1.0, rows_of_share(min_support, self.total))
         #: Attribute of each condition, and its number there, rare ones first: so fewer candidates
         #: are tried.
-        self.attribute, self.value = self._frequent_conditions(weights, least)
+        self.attribute, self.value = self._frequent_conditions(weights, self._least)
+        self._bits: NDArray[np.uint64] = np.empty((0, 0), dtype=np.uint64)
+        if len(self.attribute):
+            self._bits = self._condition_bits()
+        self._planes = _planes(weights, self._bits.shape[1])
+        # Rows that are counted by their number are not told apart any further.
+        self._cells: DistinctRows | None = None
+        self._find(max_conditions, compiled, math.inf)
+
+    def _find(self, max_conditions: int, compiled: bool | None, deadline: float) -> None:
+        """Find all rules of up to so many conditions."""
+        self.max_conditions = int(min(max_conditions, len(self.columns)))
         if compiled is None:
             # For fewer candidates numba is not worth the second that its import takes.
-            compiled = self._n_candidates(max_conditions) > 20_000
+            compiled = self._n_candidates(self.max_conditions) > 20_000
             if compiled:
                 from skfairtest.workers._compiled import AVAILABLE as compiled
         self.compiled = compiled
-        self._bits: NDArray[np.uint64] = np.empty((0, 0), dtype=np.uint64)
-        # Rows that are counted by their number are not told apart any further.
-        self._cells: DistinctRows | None = None
         nothing = (np.empty(0, dtype=np.int64),) * 3
         found: Found = (*nothing, np.empty(0, dtype=np.uint64))
         if len(self.attribute):
-            self._bits = self._condition_bits()
-            found = self._search(weights, int(least), int(min(max_conditions, len(columns))))
+            found = self._search(deadline)
         self.parents, self.last, self.counts, self.marks = found
         self.depths = depths_of(self.parents)
+
+    def longer(self, deadline: float) -> FrequentRules:
+        """All rules of up to one condition more.
+
+        Raises
+        ------
+        OutOfTime
+            If the deadline, by `_clock.now`, comes before all are found.
+        RuleLimitExceeded
+            If there are too many.
+        """
+        more = copy.copy(self)
+        more._find(self.max_conditions + 1, None, deadline)
+        return more
 
     def _frequent_conditions(self, weights: NDArray[Any] | None, least: float) -> tuple[Ints, Ints]:
         attribute, value, count = [], [], []
@@ -114,7 +139,7 @@ class FrequentRules:
 
     def _n_candidates(self, max_conditions: int) -> float:
         """How many rules there are of frequent conditions, frequent or not."""
-        counts = np.zeros(min(max_conditions, len(self.columns)) + 1)
+        counts = np.zeros(max_conditions + 1)
         counts[0] = 1
         for n_conditions in np.bincount(self.attribute, minlength=len(self.columns)):
             counts[1:] += counts[:-1] * n_conditions
@@ -153,19 +178,37 @@ class FrequentRules:
         """Share of the rows that each rule holds for."""
         return self.counts / self.total
 
-    def _search(self, weights: Any, least: int, max_conditions: int) -> Found:
-        planes = _planes(weights, self._bits.shape[1])
+    def _search(self, deadline: float) -> Found:
+        least, most = int(self._least), self.max_conditions
         if not self.compiled:
-            return _search_with_numpy(self._bits, planes, self.attribute, least, max_conditions)
+            return _search_with_numpy(
+                self._bits, self._planes, self.attribute, least, most, deadline
+            )
         from skfairtest.group._rules.kernels import search
 
         # Memory is taken as it is written to, so arrays for the largest number cost nothing.
-        most = [np.empty(MOST_RULES, dtype=np.int64) for _ in range(3)]
+        found = [np.empty(MOST_RULES, dtype=np.int64) for _ in range(3)]
         marks = np.empty(MOST_RULES, dtype=np.uint64)
-        n = search(self._bits, planes, self.attribute, least, max_conditions, *most, marks)
-        if n < 0:
-            raise RuleLimitExceeded
-        parents, last, counts = (array[:n].copy() for array in most)
+        n_conditions, n_words = self._bits.shape
+        held = np.full((most + 1, n_words), ~np.uint64(0))
+        ahead, n_rows = (np.zeros((most + 1, n_conditions), dtype=np.int64) for _ in range(2))
+        ahead[0], n_rows[0] = np.arange(n_conditions), _weigh(self._bits, self._planes)
+        per_depth = np.zeros((3, most + 1), dtype=np.int64)
+        per_depth[:, 0] = n_conditions, 0, -1
+        at = np.zeros(2, dtype=np.int64)
+        steps = MOST_RULES + 1
+        if deadline < math.inf:  # some milliseconds between two looks at the clock
+            steps = 1 + 2**22 // (n_conditions * n_words * (1 + len(self._planes)))
+        while at[0] >= 0:
+            search(
+                self._bits, self._planes, self.attribute, least, most, *found, marks, held, ahead,
+                n_rows, per_depth, at, steps,
+            )  # fmt: skip
+            if at[1] > MOST_RULES:
+                raise RuleLimitExceeded
+            _clock.check_time(deadline)
+        n = int(at[1])
+        parents, last, counts = (array[:n].copy() for array in found)
         return parents, last, counts, marks[:n].copy()
 
     # Sums ------------------------------------------------------------------------------------
@@ -400,6 +443,7 @@ def _search_with_numpy(
     attribute: Ints,
     least: int,
     max_conditions: int,
+    deadline: float,
 ) -> Found:
     """The same rules in the same order as the compiled search."""
     parents: list[int] = []
@@ -413,6 +457,7 @@ def _search_with_numpy(
         if len(parents) + len(ahead) > MOST_RULES:
             raise RuleLimitExceeded
         for p, (condition, count, mark) in enumerate(zip(*own, strict=True)):
+            _clock.check_time(deadline)
             parents.append(parent)
             last.append(condition)
             counts.append(count)

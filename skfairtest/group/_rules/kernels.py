@@ -72,42 +72,39 @@ def search(
     last: Any,
     counts: Any,
     marks: Any,
-) -> Any:
-    """Find all frequent rules depth first; return how many, or -1 if the arrays cannot hold them.
+    held: Any,
+    ahead: Any,
+    n_rows: Any,
+    per_depth: Any,
+    at: Any,
+    most_steps: Any,
+) -> None:
+    """Find frequent rules depth first, so many at most, and go on where the last call ended.
 
     The conditions are frequent and in the order in which rules name them. A rule is its parent and
-    one condition more; it is tried with what was frequent together with that condition.
+    one condition more; it is tried with what was frequent together with that condition. `at` holds
+    the depth, -1 where all are found, and how many were found: more than the arrays hold where
+    they cannot hold them all. `per_depth` holds how many conditions are ahead, the one that is
+    next, and the parent.
     """
-    n_conditions, n_words = bits.shape
-    depth_limit = max_conditions + 1
-    held = np.empty((depth_limit, n_words), dtype=np.uint64)
-    held[0] = ALL
-    ahead = np.empty((depth_limit, n_conditions), dtype=np.int64)
-    n_rows = np.empty((depth_limit, n_conditions), dtype=np.int64)
-    n_ahead = np.zeros(depth_limit, dtype=np.int64)
-    place = np.zeros(depth_limit, dtype=np.int64)
-    parent = np.full(depth_limit, -1, dtype=np.int64)
-    for j in range(n_conditions):
-        ahead[0, j] = j
-        n_rows[0, j] = weigh(bits[j], bits[j], planes)
-    n_ahead[0] = n_conditions
-    found = 0
-    depth = 0
-    while depth >= 0:
-        p = place[depth]
-        if p == n_ahead[depth]:
+    n_ahead, place, parent = per_depth
+    depth, found = at
+    for _ in range(most_steps):
+        while depth >= 0 and place[depth] == n_ahead[depth]:
             depth -= 1
-            continue
+        if depth < 0:
+            break
+        p = place[depth]
         place[depth] += 1
-        if found == len(parents):
-            return -1
+        found += 1
+        if found > len(parents):
+            break
         condition = ahead[depth, p]
         below = depth + 1
-        parents[found] = parent[depth]
-        last[found] = condition
-        counts[found] = n_rows[depth, p]
-        marks[found] = meet(held[depth], bits[condition], held[below])
-        found += 1
+        parents[found - 1] = parent[depth]
+        last[found - 1] = condition
+        counts[found - 1] = n_rows[depth, p]
+        marks[found - 1] = meet(held[depth], bits[condition], held[below])
         if below == max_conditions:
             continue
         parent[below] = found - 1
@@ -125,7 +122,7 @@ def search(
         n_ahead[below] = n
         if n:
             depth = below
-    return found
+    at[0], at[1] = depth, found
 
 
 @njit
