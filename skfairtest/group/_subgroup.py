@@ -310,7 +310,15 @@ class SubgroupAuditor(SubgroupResults):
         if given is None:
             warn_of_target(X, target)
         tables, protected = tables_of_columns(X, sensitive, self.attributes, not_in_model)
-        rules = self._rules(tables, X, not_in_model)
+        limit = math.inf if self.max_time is None else self.max_time
+        try:
+            with _clock.ending(start + limit):
+                rules = self._rules(tables, X, not_in_model)
+        except _clock.OutOfTime:
+            raise ValueError(
+                f"max_time={limit:g} s was over before the columns were divided into groups. Raise "
+                "max_time, or name fewer attributes."
+            ) from None
         if given is not None:  # all that is wrong with it is an error before anything is stored
             rows = metric_rows(self.metric, given, truth, self.favourable, weights)
         seconds = _clock.now() - start
@@ -320,7 +328,6 @@ class SubgroupAuditor(SubgroupResults):
         else:
             estimator = self.estimator
         start, progress = _clock.now() - seconds, Progress(self, X, self.verbose)
-        limit = math.inf if self.max_time is None else self.max_time
         ended, n_queries = None, 0
         if given is None:
             until = start + seconds + 0.5 * (limit - seconds)

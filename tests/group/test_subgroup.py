@@ -662,7 +662,7 @@ def of_four_columns(max_time=None, **params):
     return auditor.fit(X, y_pred=p)
 
 
-@pytest.mark.parametrize(("n_readings", "k"), [(10, 1), (60, 2), (150, 3)])
+@pytest.mark.parametrize(("n_readings", "k"), [(20, 1), (65, 2), (160, 3)])
 def test_a_time_limit_leaves_out_whole_lengths_and_changes_nothing_else(n_readings, k):
     auditor = of_four_columns(max_time=n_readings * CLOCK.step, max_conditions=3)
     alone = of_four_columns(max_conditions=k)
@@ -677,7 +677,12 @@ def test_a_time_limit_leaves_out_whole_lengths_and_changes_nothing_else(n_readin
 
 def test_no_time_for_the_first_rules_is_an_error():
     with pytest.raises(ValueError, match=r"over before all 8 rules of one condition were compared"):
-        of_four_columns(max_time=4 * CLOCK.step)
+        of_four_columns(max_time=8 * CLOCK.step)
+
+
+def test_columns_are_not_divided_when_the_time_is_over():
+    with pytest.raises(ValueError, match=r"over before the columns were divided"):
+        of_four_columns(max_time=2 * CLOCK.step)
 
 
 def test_rules_of_more_conditions_than_there_are_need_no_time():
