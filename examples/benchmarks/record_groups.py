@@ -13,6 +13,7 @@ Run with ``python examples/benchmarks/record_groups.py record before.json``, cha
 import json
 import warnings
 
+import msgspec
 import numpy as np
 import pandas as pd
 from _shared import describe_machine
@@ -27,6 +28,8 @@ from sklearn.tree import DecisionTreeClassifier
 from skfairtest import audit, compare_mitigations
 from skfairtest.datasets import make_biased_classification, make_identity_comments
 from skfairtest.group import SubgroupAuditor, TestSGDAuditor, TextSGDAuditor, selection_table
+from skfairtest.report.parts.errors import ErrorsPart
+from skfairtest.report.parts.errors import ErrorsPart
 
 #: Rules of one run that are recorded.
 RULES = 40
@@ -154,14 +157,11 @@ def reports():
     report = audit(
         model, table, truth == "good", sensitive_features=["sex", "age"], favourable=True,
         certify=False, auditor="random", max_time=None, random_state=0,
-    ).to_dict()  # fmt: skip
-    for part in ("groups", "selection", "errors"):
-        found = report.get(part) or []
-        for number, one in enumerate(found if isinstance(found, list) else [found]):
-            if "rules" in one:
-                yield f"report {part} {number}", pd.DataFrame(one["rules"])
-            elif "rows" in one:
-                yield f"report {part} {number}", pd.DataFrame(one["rows"], columns=one["columns"])
+    )  # fmt: skip
+    yield "report groups 0", report.group_rules
+    yield "report selection 0", report.selection_table
+    for number, part in enumerate(report.results(ErrorsPart)):
+        yield f"report errors {number}", pd.DataFrame(map(msgspec.structs.asdict, part.rules))
     compared = compare_mitigations(
         LogisticRegression(), table, truth == "good", sensitive_features="sex", favourable=True,
         methods=["drop", "marginalize"], cv=5, random_state=0,

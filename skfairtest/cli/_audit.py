@@ -113,8 +113,7 @@ def run(words: Sequence[str]) -> int:
         asks_all = limits == Limits() or any(getattr(options, name) for name in SHOW_ALL)
         report = run_audit(options, inputs, None if asks_all else limits)
         outcome = report.check(limits)
-    if outcome.checks:
-        report = report.with_limits(limits)
+    report = report.with_limits(limits)
     left = report.without_people(options.rows)
     failed = []
     for option, where in written.items():

@@ -65,9 +65,7 @@ def run(words: Sequence[str]) -> int:
 
         check_model(inputs.model, choose_response(inputs.model, "auto"))
         report = run_audit(options, inputs, Limits(max_degree=options.max_degree or 0.0))
-    outcome = report.check(limits)
-    if outcome.checks:
-        report = report.with_limits(limits)
+    outcome, report = report.check(limits), report.with_limits(limits)
     if options.json is not None:
         write_output(options.json, f"{report.to_json()}\n")
     print_aside = note if options.json == STANDARD_OUTPUT else say

@@ -170,16 +170,15 @@ class AuditContext:
             self.model.n_jobs = self.n_jobs
         elif len(self.rows):
             self.keep_predicted()
-        if self._settings() == earlier._settings():
+        beside = _alike(self.y, earlier.y) and _alike(self.not_in_model, earlier.not_in_model)
+        if beside and self._settings() == earlier._settings():
             self.auditors, self.findings = dict(earlier.auditors), dict(earlier.findings)
             self.results, self.seconds = list(earlier.results), earlier.seconds
-        else:
-            self.results = [one for one in earlier.results if one.part == "predictions"]
 
-    def _settings(self) -> dict[str, str]:
+    def _settings(self) -> list[str]:
         """What the results of parts depend on that are asked for."""
-        names = ("auditor", "threshold", "favourable", "random_state", "sensitive_features")
-        return {name: repr(self.given[name]) for name in names} | {"y": str(self.y is None)}
+        names = ("auditor", "threshold", "favourable", "random_state")
+        return [repr(self.sensitive_names), *(repr(self.given[name]) for name in names)]
 
     def result(self, kind: type[R], of: str = "") -> R:
         """What a part has found; an empty result, which was left out, where it has not run."""
@@ -426,6 +425,12 @@ class AuditContext:
                 )
             )
         return made
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two columns or tables beside the rows hold the same, or neither is there."""
+    tables = [pd.DataFrame(None if it is None else np.asarray(it)) for it in (one, other)]
+    return tables[0].equals(tables[1])
 
 
 def _alone_and_together(

@@ -16,6 +16,7 @@ from skfairtest.report._types import (
     verdict_of,
 )
 from skfairtest.report.parts import PARTS
+from skfairtest.report.parts.twins.results import together
 
 SHARES = ("max_on_data_rate", "min_impact_ratio", "max_moved_rate")
 
@@ -140,8 +141,10 @@ def check_limits(report: Report, limits: Limits) -> LimitsOutcome:
     ]
     statuses = [check.status for check in checks]
     status: Status = next((one for one in WORST_FIRST if one in statuses), "within")
-    if not checks and report.status == "failed":
-        status = "failed"
+    twins = together(report)
+    if not checks and (twins.known.degree is None or twins.search.status == "failed"):
+        # A part that failed counts if a limit is about it; without limits the search does.
+        status = "failed" if report.status == "failed" else status
     verdict = verdict_of(status, checks)
     if not checks:
         verdict = f"No limits were given. {report.sentence}"

@@ -41,7 +41,7 @@ from skfairtest.report._types import (
     R,
     Report,
 )
-from skfairtest.report.parts import PARTS, WrittenReport, part_named
+from skfairtest.report.parts import PARTS, part_named, written_report
 from skfairtest.report.parts.groups import GroupsPart
 from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.report.parts.twins.results import Twins, TwinsPart, together
@@ -596,14 +596,14 @@ class AuditReport:
         -------
         AuditReport
             A report whose page, card, text and files say "pass", "fail" or "undecided" for each
-            limit. The figures are the same.
+            limit. The figures are the same. Without any limit, one whose page names none.
         """
         limits = _limits(limits, named)
         outcome = check_limits(self._data, limits)
         given = LimitsGiven(
             outcome.status, outcome.verdict, limits.estimates_decide, outcome.checks
         )
-        data = replace(self._data, limits=given)
+        data = replace(self._data, limits=given if outcome.checks else None)
         return AuditReport(data, auditors=self.auditors, context=self._context)
 
     def check(self, limits: Limits | None = None, **named: Any) -> LimitsOutcome:
@@ -703,10 +703,10 @@ def report_of(context: AuditContext) -> AuditReport:
     return AuditReport(finished(_written(context)), auditors=context.auditors, context=context)
 
 
-def _written(context: AuditContext) -> WrittenReport:
+def _written(context: AuditContext) -> Report:
     """The report but for its sentences."""
     favourable = context.result(SelectionPart).favourable
-    return WrittenReport(
+    return Report(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         model=describe_model(context),
         data=describe_data(context),
@@ -767,7 +767,7 @@ class _Version(msgspec.Struct):
     schema: Any = 0
 
 
-def read_report(text: Any) -> WrittenReport:
+def read_report(text: Any) -> Report:
     """Read a report from JSON.
 
     Raises
@@ -787,7 +787,7 @@ def read_report(text: Any) -> WrittenReport:
             f"schema {version!r}. Make the report again with this version of skfairtest."
         )
     try:
-        report = msgspec.json.decode(text, type=WrittenReport)
+        report = msgspec.json.decode(text, type=written_report())
         if not report.all_of(TwinsPart):  # which all that is said begins with
             raise msgspec.ValidationError("no part says what is known of twins")
     except msgspec.ValidationError as error:

@@ -49,7 +49,12 @@ def run_tasks(
     """
     began, known = _clock.now(), {one.name for one in context.results if one.status == "done"}
     tasks = [(task, part) for part in chosen_parts(wanted) for task in part.tasks(context)]
-    waiting = [one for one in tasks if one[0].is_last_word or one[0].blank.name not in known]
+    new = {part.result for task, part in tasks if task.blank.name not in known}
+    waiting = [
+        (task, part)
+        for task, part in tasks
+        if task.blank.name not in known or (task.is_last_word and new & set(part.needs))
+    ]
     waiting.sort(key=lambda one: one[0].order)
     progress.begin("audit", len(waiting))
     interrupted = False

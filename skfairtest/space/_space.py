@@ -324,7 +324,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
             X = sample_chunks(chunks, SAMPLE_ROWS, np.random.default_rng(0))
         container = self.layout.container
         X = container.check_names(X)
-        values = [container.column_values(X, j) for j in range(len(self.layout.fields))]
+        values = container.all_values(X)
         Z = self.layout.encode_values(values)
         other = self.with_encoded(Z)
         other._off_steps = _off_steps(self.layout, Z, values)

@@ -31,10 +31,15 @@ from jsonschema import Draft202012Validator
 from light_skops import skops
 from places import TOP
 from tiers import slow_sample
+from typed_reports import altered, searches
 
 import skfairtest
 from skfairtest import AuditReport
 from skfairtest.cli import _audit, _certify, _compare, _demo, _main
+from skfairtest.report._types import LimitsGiven
+from skfairtest.report.parts.rows.results import RowsPart
+from skfairtest.report.parts.search.results import SearchPart
+from skfairtest.report.parts.twins.results import TwinsPart
 
 QUICK = ["--max-queries", "300", "--max-time", "none", "--quiet"]
 WHO = ["--sensitive", "sex", "--target", "hired"]
@@ -200,20 +205,17 @@ def test_a_disk_that_is_full_at_the_end(run, monkeypatch):
 def test_junit_and_the_exit_code_agree_where_a_part_failed():
     from report_samples import usual
 
-    data = usual()
-    data.update(status="failed", reason="groups: ValueError: x")
-    report = AuditReport.from_dict(data)
+    report = altered(usual(), status="failed", reason="groups: ValueError: x")
     for limits, errors in ((skfairtest.Limits(max_degree=0.9), "0"), (skfairtest.Limits(), "0")):
-        outcome = report.check(limits)
-        root = ET.fromstring(_audit.junit(report, outcome))
-        assert outcome.exit_code == 0 and root.get("errors") == errors
+        root = ET.fromstring(_audit.junit(report.with_limits(limits)))
+        assert report.check(limits).exit_code == 0 and root.get("errors") == errors
         assert "groups: ValueError: x" in root.findtext(".//testcase[@name='audit']/system-out")
-    data["searches"][-1].update(status="failed", degree=None)
-    report = AuditReport.from_dict(data)
+    for kind in (TwinsPart, RowsPart):
+        report = altered(report, kind, degree=None)
+    report = altered(report, SearchPart, status="failed")
     for limits in (skfairtest.Limits(max_degree=0.9), skfairtest.Limits()):
-        outcome = report.check(limits)
-        root = ET.fromstring(_audit.junit(report, outcome))
-        assert outcome.exit_code == 4 and root.get("errors") == "1"
+        root = ET.fromstring(_audit.junit(report.with_limits(limits)))
+        assert report.check(limits).exit_code == 4 and root.get("errors") == "1"
     # Of a part that no limit is about, the figures of others say nothing.
     assert report.check(skfairtest.Limits(min_impact_ratio=0.0)).exit_code == 0
 
@@ -221,20 +223,27 @@ def test_junit_and_the_exit_code_agree_where_a_part_failed():
 def test_junit_of_undecided_failed_and_hostile(run):
     from report_samples import hostile, nothing_found
 
-    report = AuditReport.from_dict(hostile())
-    outcome = report.check(skfairtest.Limits(max_degree=0.1))
-    root = ET.fromstring(_audit.junit(report, outcome).encode())
+    report = AuditReport(hostile())
+    root = ET.fromstring(_audit.junit(report.with_limits(max_degree=0.1)).encode())
     assert root.get("failures") == "1"
     bad = 'a\x00b\x1b[31m\ud800\ufffe]]>&"<'
     check = skfairtest.report.LimitCheck(
-        "max_degree", 0.1, "failed", bad, None, None, None, "", bad, [bad]
+        name="max_degree",
+        limit=0.1,
+        status="failed",
+        figure=bad,
+        value=None,
+        low=None,
+        high=None,
+        interval="",
+        words=bad,
+        left_out=[bad],
     )
-    outcome = skfairtest.report.LimitsOutcome("failed", [check], bad)
-    root = ET.fromstring(_audit.junit(report, outcome).encode())
+    report = altered(report, limits=LimitsGiven("failed", bad, False, [check]))
+    root = ET.fromstring(_audit.junit(report).encode())
     assert root.get("errors") == "1"
-    report = AuditReport.from_dict(nothing_found())
-    outcome = report.check(skfairtest.Limits(max_degree=0.1))
-    root = ET.fromstring(_audit.junit(report, outcome))
+    report = AuditReport(nothing_found()).with_limits(max_degree=0.1)
+    root = ET.fromstring(_audit.junit(report))
     assert root.find(".//failure").get("type") == "undecided"
 
 
@@ -536,8 +545,8 @@ def test_dates_and_categories_in_parquet(run):
     told = [*WHO, *QUICK, *trust, "--json", "out.json"]
     code, _, err = run("audit", "dates.skops", "data.pq", *told)
     assert code == 0, err
-    (search, *_) = json.loads(Path("out.json").read_bytes())["searches"]
-    cells = {cell["name"]: cell["first"] for cell in search["pair"]["cells"]}
+    pair = searches(AuditReport.from_json("out.json"))[0].known.pair
+    cells = {cell.name: cell.first for cell in pair.cells}
     assert re.fullmatch(r"2020-\d\d-\d\dT00:00:00", cells["opened"])
 
 

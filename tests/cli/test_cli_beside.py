@@ -1,6 +1,5 @@
 """The command line with sensitive columns that the model does not take."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,9 @@ from gate_samples import people
 from light_skops import skops
 from sklearn.linear_model import LogisticRegression
 from tiers import slow_sample
+from typed_reports import data, searches
+
+from skfairtest import AuditReport
 
 QUICK = ["--max-queries", "300", "--max-time", "none", "--quiet", "--favourable", "yes"]
 
@@ -52,19 +54,18 @@ def test_each_way_gives_the_same_headline(run, words):
 def test_some_are_taken_and_some_are_not(run):
     words = ["--sensitive", "age,sex,region", "--target", "hired", *QUICK, "--json", "r.json"]
     assert run("audit", "model.skops", "data.csv", *words)[0] == 0
-    data = json.loads(Path("r.json").read_bytes())
-    assert data["sensitive_features"] == ["age", "sex", "region"]
-    assert [s["label"] for s in data["searches"] if not s["taken"]] == ["sex", "region"]
+    report = AuditReport.from_json("r.json")
+    assert data(report).sensitive_features == ["age", "sex", "region"]
+    assert [s.known.of for s in searches(report) if not s.known.taken] == ["sex", "region"]
     auto = ["--sensitive", "auto", "--drop", "region", *words[2:]]
     assert run("audit", "model.skops", "data.csv", *auto)[0] == 0
-    data = json.loads(Path("r.json").read_bytes())
-    assert data["sensitive_features"] == ["age", "sex"]
+    assert data(AuditReport.from_json("r.json")).sensitive_features == ["age", "sex"]
     # All columns of the file, beside a model that knows columns by their places.
     words = ["--sensitive", "age", "--sensitive-file", "people.csv", *words[2:]]
     code, _, err = run("audit", "bare.skops", "inputs.csv", *words)
     assert code == 0, err
-    data = json.loads(Path("r.json").read_bytes())
-    assert len(data["searches"]) == 3 and data["searches"][-1]["taken"]
+    found = searches(AuditReport.from_json("r.json"))
+    assert len(found) == 3 and found[-1].known.taken
 
 
 @slow_sample

@@ -10,11 +10,15 @@ import pandas as pd
 import pytest
 from gate_samples import Fails, Foreign, classifier, people
 from light_skops import skops
+from msgspec.structs import replace
 from sklearn.tree import DecisionTreeRegressor
 from tiers import slow_sample
 
-from skfairtest import CertifiedAuditor, Limits, RandomAuditor, audit
-from skfairtest.report._limits import parts_for
+from skfairtest import AuditReport, CertifiedAuditor, Limits, RandomAuditor, audit
+from skfairtest.report.parts.groups import GroupsPart
+from skfairtest.report.parts.selection.results import SelectionPart
+from skfairtest.report.parts.twins.finalize import put_together
+from skfairtest.report.parts.twins.results import TwinsPart
 from skfairtest.testing import assert_within
 from skfairtest.transports import QuantileTransport
 
@@ -28,16 +32,20 @@ WHO = ["--sensitive", "sex", "--drop", "hired"]
 def test_certify_brackets(run):
     words = ["certify", "numbers.skops", "numbers.csv", "--sensitive", "sex"]
     code, out, _ = run(*words, "--json", "out.json")
-    found = json.loads(Path("out.json").read_bytes())
-    assert code == 0 and out.startswith("No limits were given. Between two inputs that differ only")
-    assert found["certified"] and found["degree"] == pytest.approx(5)
+    report = AuditReport.from_json("out.json")
+    (known,) = report.results(TwinsPart)
+    assert code == 0 and out.startswith("No limits were given. ")
+    assert known.certified and report.fairness_degree == pytest.approx(5)
+    assert report.limits is None and not report.results(GroupsPart)
     assert run(*words, "--max-degree", "4.9", "--quiet")[:2] == (
         1, "Exceeded: a difference of 5.00 is above 4.9.\n"
     )  # fmt: skip
     code, out, _ = run(*words, "--max-degree", "5.1")
     assert code == 0 and "Within: " in out
     code, out, err = run(*words, "--max-degree", "4.9", "--json", "-")
-    assert code == 1 and json.loads(out)["outcome"] == "exceeded" and "Exceeded" in err
+    assert (
+        code == 1 and AuditReport.from_json(out).limits.status == "exceeded" and "Exceeded" in err
+    )
 
 
 @slow_sample
@@ -46,22 +54,17 @@ def test_certify_agrees_with_the_auditor(run):
     X = frame.drop(columns="hired")
     auditor = CertifiedAuditor(classifier(frame), sensitive_features=["sex"], random_state=0)
     run("certify", "model.skops", "data.csv", *WHO, "--json", "out.json", "--quiet")
-    found = json.loads(Path("out.json").read_bytes())
     # The rows of a CSV file are those of the table, so the domain is the same.
-    assert found["upper_bound"] == pytest.approx(auditor.fit(X).fairness_degree_upper_bound_)
+    assert AuditReport.from_json("out.json").upper_bound == pytest.approx(
+        auditor.fit(X).fairness_degree_upper_bound_
+    )
 
 
 def test_certify_is_undecided_where_the_bracket_straddles_the_limit(run, monkeypatch):
-    from skfairtest.cli import _certify
-
-    real = _certify.figures
-
     def loose(*given):
-        found = real(*given)
-        found["searches"][0]["certificate"].update(upper=9.0, certified=False)
-        return found
+        return replace(put_together(*given), upper=9.0, certified=False)
 
-    monkeypatch.setattr(_certify, "figures", loose)
+    monkeypatch.setattr("skfairtest.report.parts.twins.finalize.put_together", loose)
     words = ["certify", "numbers.skops", "numbers.csv", "--sensitive", "sex", "--max-degree", "6"]
     code, out, _ = run(*words)
     assert code == 3 and "it may be up to 9.00" in out
@@ -76,12 +79,13 @@ def test_certify_looks_at_rows_outside_of_the_domain(run):
     words = ["certify", "tree.skops", "tree.csv", "--sensitive", "sex", "--json", "out.json"]
     words += ["--trust", "sklearn.tree._tree.Tree"]
     assert run(*words, "--max-degree", "100.1")[0] == 0
-    assert json.loads(Path("out.json").read_bytes())["degree_of_rows_outside"] is None
+    whole = AuditReport.from_json("out.json")
+    assert whole.on_data_degree == whole.fairness_degree
     Path("space.json").write_text('{"columns": {"age": {"bounds": [0, 30]}}}')
     code, out, _ = run(*words, "--space", "space.json", "--max-degree", "50")
-    found = json.loads(Path("out.json").read_bytes())
-    assert (found["upper_bound"], found["degree_of_rows_outside"]) == pytest.approx((1, 100))
-    assert code == 1 and "that lie outside of it show a difference of up to 100" in out
+    found = AuditReport.from_json("out.json")
+    assert (found.upper_bound, found.on_data_degree) == pytest.approx((1, 100))
+    assert code == 1 and "100 among the rows of the data is above 50" in out
 
 
 def test_certify_refuses_what_it_cannot_read(run):
@@ -98,13 +102,15 @@ def test_certify_that_is_interrupted(run, monkeypatch):
         raise KeyboardInterrupt
 
     words = ["certify", "numbers.skops", "numbers.csv", "--sensitive", "sex", "--json", "out.json"]
-    monkeypatch.setattr("skfairtest.exact._auditor.close", interrupt)
+    monkeypatch.setattr("skfairtest.exact._certify.close", interrupt)
     code, out, _ = run(*words)
-    assert code == 130 and out.startswith("Interrupted.")
-    assert json.loads(Path("out.json").read_bytes())["upper_bound"] >= 5
-    monkeypatch.setattr("skfairtest.exact._auditor.read_verifier", interrupt)
-    code, _, err = run(*words)
-    assert code == 130 and "interrupted before the end" in err
+    assert code == 130 and out.startswith("Interrupted; this is what was found so far.")
+    report = AuditReport.from_json("out.json")
+    assert report.status == "interrupted" and report.upper_bound >= 5
+    monkeypatch.setattr("skfairtest.exact._certify.read_verifier", interrupt)
+    assert run(*words)[0] == 130
+    report = AuditReport.from_json("out.json")
+    assert report.fairness_degree == pytest.approx(5) and np.isnan(report.upper_bound)
 
 
 # compare ----------------------------------------------------------------------------------------
@@ -122,7 +128,8 @@ def test_compare_reports(run):
     code, out, _ = run("compare", "a.json", "b.json", "--markdown", "c.md")
     lines = out.split("\n")
     assert code == 0 and lines[0].split() == ["a", "b"]
-    assert lines[1].startswith("largest difference: sex") and "at least 0.30" in lines[1]
+    (largest,) = (line for line in lines if line.startswith("largest difference: sex"))
+    assert "at least 0.30" in largest
     assert "The seeds differ." in out
     assert Path("c.md").read_text("utf-8").startswith("| figure | a | b | what is known |\n| --- |")
     code, out, _ = run("compare", "a.json", "b.json", "--names", "before,after", "--markdown", "-")
@@ -163,7 +170,7 @@ def test_comparisons_that_cannot_be(run, words, told):
 def test_compare_reports_that_were_damaged(run, wrong):
     from report_samples import usual
 
-    whole = usual()
+    whole = AuditReport(usual()).to_dict()
     Path("a.json").write_text(json.dumps(whole), encoding="utf-8")
     assert run("compare", "a.json", "a.json")[0] == 0
     for key in whole:
@@ -208,7 +215,7 @@ def test_assert_within(foreign):
     model, X = foreign
     limits = Limits(max_degree=0.35, estimates_decide=True)
     report = assert_within(model, X, limits, sensitive_features="sex", **OPTIONS)
-    assert report.fairness_degree == pytest.approx(0.3) and report.to_dict()["seed"] == 0
+    assert report.fairness_degree == pytest.approx(0.3) and report._data.seed == 0
     with pytest.raises(AssertionError) as failed:
         assert_within(model, X, Limits(max_degree=0.2), sensitive_features=["sex"], **OPTIONS)
     first, *rest = str(failed.value).split("\n")
@@ -231,22 +238,21 @@ def test_assert_within_fails_where_nothing_is_decided(foreign):
 @pytest.mark.parametrize(
     ("limit", "measured"),
     [
-        ("max_degree", {"certificate: sex"}),
-        ("max_on_data_rate", set()),
+        ("max_degree", {"rows", "search", "certificate"}),
+        ("max_on_data_rate", {"rows"}),
         ("max_group_score", {"groups"}),
-        ("min_impact_ratio", set()),
-        ("max_moved_rate", {"moved twins: sex (quantile)"}),
+        ("min_impact_ratio", {"selection"}),
+        ("max_moved_rate", {"moved"}),
     ],
 )
 def test_limits_ask_only_for_the_parts_that_they_need(foreign, limit, measured):
     model, X = foreign
     report = audit(
         model, X, sensitive_features="sex", random_state=0, progress=False, max_time=None,
-        auditor=OPTIONS["auditor"], **parts_for(Limits(**{limit: 0.5})),
+        auditor=OPTIONS["auditor"], moved=QuantileTransport(), limits=Limits(**{limit: 0.5}),
     )  # fmt: skip
-    parts = {part["part"]: part["reason"] for part in report.to_dict()["parts"]}
-    optional = {"certificate: sex", "groups", "moved twins: sex (quantile)"} & parts.keys()
-    assert {name for name in optional if not parts[name].endswith("=False")} == measured
+    assert {part.part for part in report._data.parts} == measured | {"predictions", "twins"}
+    assert report.limits.checks[0].name == limit
 
 
 def test_what_no_limit_is_about_comes_last(foreign):
@@ -255,13 +261,9 @@ def test_what_no_limit_is_about_comes_last(foreign):
         model, X, people()["hired"], sensitive_features="sex", random_state=0, progress=False,
         max_time=None, auditor=OPTIONS["auditor"], moved=QuantileTransport(),
     )  # fmt: skip
-    order = [part["part"].partition(":")[0] for part in report.to_dict()["parts"]]
-    assert min(map(order.index, ("errors", "columns that matter"))) > max(
-        map(
-            order.index,
-            ("rows", "search", "groups", "selection table", "moved twins", "certificate"),
-        )
-    )
+    order = [part.part for part in report._data.parts]
+    needed = ("rows", "search", "groups", "selection", "moved", "certificate")
+    assert min(map(order.index, ("errors", "twins"))) > max(map(order.index, needed))
 
 
 def test_assert_within_of_limits_that_no_model_could_exceed(foreign):
@@ -281,8 +283,6 @@ def test_assert_within_that_is_interrupted(foreign):
 
 
 def test_a_model_of_one_label_has_no_rates_and_has_not_failed(foreign):
-    from skfairtest.report._limits import check_limits
-
     class Refuses(Foreign):
         """Says no to everybody, with different probabilities."""
 
@@ -294,9 +294,9 @@ def test_a_model_of_one_label_has_no_rates_and_has_not_failed(foreign):
     model = Refuses().fit(X, people()["hired"])
     report = audit(model, X, sensitive_features="sex", max_time=None, progress=False,
                    moved=False, random_state=0, auditor=RandomAuditor(max_queries=50))  # fmt: skip
-    selection = report.to_dict()["selection"]
-    assert (selection["status"], report.status) == ("left out", "complete")
-    assert selection["reason"].startswith("none of 200 predictions is yes")
-    assert check_limits(report, Limits()).exit_code == 0
-    check = check_limits(report, Limits(min_impact_ratio=0.5)).checks[0]
+    (selection,) = report.results(SelectionPart)
+    assert (selection.status, report.status) == ("left out", "complete")
+    assert selection.reason.startswith("no prediction is yes")
+    assert report.check().exit_code == 0
+    check = report.check(min_impact_ratio=0.5).checks[0]
     assert check.status == "undecided" and "no rates to compare" in check.words

@@ -14,13 +14,14 @@ from skfairtest.finding._pair import Cell, Pair
 from skfairtest.report._report import finished
 from skfairtest.report._types import (
     Cost,
+    Report,
     ReportedAttribute,
     ReportedData,
     ReportedDomain,
     ReportedFavourable,
     ReportedModel,
 )
-from skfairtest.report.parts import WrittenReport
+from skfairtest.report.parts import written_report
 from skfairtest.report.parts.certificate import CertificatePart
 from skfairtest.report.parts.errors import ErrorsPart
 from skfairtest.report.parts.groups import GroupsPart
@@ -332,7 +333,7 @@ def usual():
         ("sex × race", "Female, Other", 82, 0.05), ("sex × race", "Male, White", 17_953, 0.28),
         ("sex × race", "Male, Black", 1_418, 0.14), ("sex × race", "Male, Other", 149, 0.12),
     ]  # fmt: skip
-    return finished(WrittenReport(
+    return finished(Report(
         created="2026-11-22T08:00:00+00:00",
         model=ReportedModel(
             class_="Pipeline", final="HistGradientBoostingClassifier", task="classification",
@@ -517,7 +518,7 @@ def hostile():
             return value
         return f"{names.get(value, value)}{HOSTILE[len(value) % len(HOSTILE)]}"
 
-    return finished(msgspec.convert(spoil(msgspec.to_builtins(usual())), WrittenReport))
+    return finished(msgspec.convert(spoil(msgspec.to_builtins(usual())), written_report()))
 
 
 def huge(n_columns=500, n_values=300, n_classes=100, n_found=10_000):

@@ -21,7 +21,7 @@ from skfairtest.report._redact import (
     what_fields_state,
 )
 from skfairtest.report._types import LimitCheck, PartResult
-from skfairtest.report.parts import PARTS, WrittenReport
+from skfairtest.report.parts import PARTS, written_report
 from skfairtest.report.parts.search.results import AllPairs, SearchPart
 from skfairtest.report.parts.twins.results import TwinsPart
 from skfairtest.report.render import plots
@@ -108,11 +108,11 @@ def told(result, kept):
 def test_each_field_of_a_report_states_what_it_tells_of_people():
     without = {
         f"{kind.__name__}.{name}": hint
-        for kind in struct_kinds(WrittenReport)
+        for kind in struct_kinds(written_report())
         for name, hint in get_type_hints(kind, include_extras=True).items()
         if name in kind.__struct_fields__ and mark_of(hint) is None
     }
-    assert set(RESULTS) < struct_kinds(WrittenReport)
+    assert set(RESULTS) < struct_kinds(written_report())
     assert [name for name, hint in without.items() if not holds_structs_alone(hint)] == []
     # Those of results have a mark each; what stands beside the results is about no person.
     assert {name.partition(".")[0] for name in without} <= {
@@ -121,7 +121,7 @@ def test_each_field_of_a_report_states_what_it_tells_of_people():
 
 
 def test_what_stands_beside_the_parts_tells_of_no_person():
-    beside = struct_kinds(WrittenReport).difference(*map(struct_kinds, RESULTS))
+    beside = struct_kinds(written_report()).difference(*map(struct_kinds, RESULTS))
     about_people = {
         f"{kind.__name__}.{name}"
         for kind in beside

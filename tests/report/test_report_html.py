@@ -776,7 +776,7 @@ def test_the_head_tells_what_the_model_is_for(unillustrated):
     page = Page(render_html(report_samples.regression(), about))
     words = words_of(page)
     assert words.startswith("Loans <2026> Skip to the finding Loans <2026> 2026-11-22 08:00")
-    assert "Audit Audit of Ridge Purpose Grants & refuses Owner מחלקה The finding" in words
+    assert "Report Audit of Ridge Purpose Grants & refuses Owner מחלקה The finding" in words
     assert page.problems == []
 
 

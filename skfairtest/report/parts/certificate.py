@@ -56,12 +56,14 @@ class Certificates(Part):
             return why_model() or ("" if is_begun else "there is no search to begin from")
 
         for k, (label, _, _) in enumerate(context.taken):
+            kept: list[CertificatePart] = []
             yield Task(
                 CertificatePart(of=label),
-                partial(certify_search, context, label),
+                partial(certify_search, context, label, kept),
                 order=(50, k),
                 share=3.0 / (len(context.taken) - 1) if k else 4.0,
                 why_not=partial(why, label),
+                rescue=kept.pop,
                 refuses=(ValueError,),
             )
 
@@ -71,8 +73,10 @@ class Certificates(Part):
         return f"{words} {number(result.upper)}"
 
 
-def certify_search(context: AuditContext, label: str, deadline: Deadline) -> CertificatePart:
-    """Bound the degree from what a search found."""
+def certify_search(
+    context: AuditContext, label: str, kept: list[CertificatePart], deadline: Deadline
+) -> CertificatePart:
+    """Bound the degree from what a search found. `kept` takes what is known after Ctrl-C."""
     from skfairtest.exact._certify import bound  # imports numba
 
     auditor = context.auditors[label]
@@ -90,7 +94,7 @@ def certify_search(context: AuditContext, label: str, deadline: Deadline) -> Cer
     lower, upper, *_ = certificate.bounds
     if context.response == "predict_proba":
         upper = min(upper, 1.0)  # the rounding of the model's sums may lead past it
-    return CertificatePart(
+    part = CertificatePart(
         of=label,
         found=certificate.found_share * upper if upper > 0 else 0.0,
         lower=lower,
@@ -101,6 +105,10 @@ def certify_search(context: AuditContext, label: str, deadline: Deadline) -> Cer
         queries=context.n_queries - before,
         early="the gap is open" if is_late and not certificate.certified else "",
     )
+    if certificate.stop_reason == "interrupted":  # it has its bounds, and the audit ends, too
+        kept.append(part)
+        raise KeyboardInterrupt
+    return part
 
 
 def why_not(context: AuditContext) -> str:
