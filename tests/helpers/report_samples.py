@@ -570,6 +570,7 @@ def huge(n_columns=500, n_values=300, n_classes=100, n_found=10_000):
             attributes, [f"{a} <= {b}" for a, b in zip(names, names[1:], strict=False)]
         ),
         sensitive_features=sensitive,
+        not_shown=NOT_SHOWN[:3],
         parts=[
             report.first(PredictionsPart),
             *in_order(*found),
