@@ -61,7 +61,7 @@ from skfairtest.inspection import (
     _style,
 )
 from skfairtest.oracle._compare import disparity_curve
-from skfairtest.report._render import plots
+from skfairtest.report.render import plots
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skfairtest.exceptions.NoDisparityWarning"),
