@@ -17,7 +17,7 @@ import msgspec
 
 import skfairtest
 from skfairtest.report._types import SCHEMA_VERSION
-from skfairtest.report.parts import WrittenReport
+from skfairtest.report.parts import written_report
 
 PATH = Path(skfairtest.__file__).parent / "report" / "schema" / f"v{SCHEMA_VERSION}.json"
 
@@ -25,7 +25,7 @@ PATH = Path(skfairtest.__file__).parent / "report" / "schema" / f"v{SCHEMA_VERSI
 def json_schema() -> dict[str, Any]:
     """The schema of a report; every type has a definition of its own."""
     (whole,), definitions = msgspec.json.schema_components(
-        [WrittenReport], ref_template="#/$defs/{name}"
+        [written_report()], ref_template="#/$defs/{name}"
     )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

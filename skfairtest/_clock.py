@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 
 def now() -> float:
@@ -15,12 +18,12 @@ def now() -> float:
 
 
 class OutOfTime(Exception):
-    """The time was up before a model had been read."""
+    """The time was up before something was done."""
 
 
 def check_time(deadline: float) -> None:
-    """End the reading of a model when the time is up."""
-    if now() >= deadline:
+    """End what is being done when the time is up."""
+    if deadline < math.inf and now() >= deadline:
         raise OutOfTime
 
 
@@ -45,3 +48,25 @@ class Deadline:
     def seconds(self) -> float | None:
         """Seconds that are left, or None where nothing ends: as `max_time` of an auditor."""
         return None if math.isinf(self._end) else self.left
+
+
+_DEADLINE: ContextVar[float] = ContextVar("deadline", default=math.inf)
+
+
+@contextmanager
+def ending(deadline: float) -> Iterator[None]:
+    """Let what looks at the time by `check_ending` in this context end by a time of `now`.
+
+    It is for code that is reached through interfaces which know nothing of time, such as that of
+    transports.
+    """
+    token = _DEADLINE.set(min(deadline, _DEADLINE.get()))
+    try:
+        yield
+    finally:
+        _DEADLINE.reset(token)
+
+
+def check_ending() -> None:
+    """End what is being done when the time of the context is up."""
+    check_time(_DEADLINE.get())

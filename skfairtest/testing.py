@@ -121,7 +121,7 @@ def assert_within(
         raise KeyboardInterrupt
     outcome = report.check(limits)
     if outcome.status != "within":
-        lines = [f"{check.status}: {check.words}" for check in outcome.checks]
+        lines = [f"{check.status}: {check.sentence}" for check in outcome.checks]
         raise AssertionError(
             "\n".join([outcome.verdict, "", *lines, "", repr(report.with_limits(limits))])
         )

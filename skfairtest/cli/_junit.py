@@ -65,8 +65,8 @@ def _add_limit(suite: ET.Element, check: LimitCheck) -> str:
     case = ET.SubElement(suite, "testcase", classname=SUITE, name=_clean(name), time="0")
     kind = {"exceeded": "failure", "undecided": "failure", "failed": "error"}.get(check.status, "")
     if kind:
-        ET.SubElement(case, kind, type=check.status, message=_clean(check.words))
-    lines = [f"{check.status}: {check.words}", figure_sentence(check)]
+        ET.SubElement(case, kind, type=check.status, message=_clean(check.sentence))
+    lines = [f"{check.status}: {check.sentence}", figure_sentence(check)]
     if check.left_out:
         lines.append("Not judged: " + "; ".join(check.left_out))
     ET.SubElement(case, "system-out").text = _clean("\n".join(lines))

@@ -24,7 +24,7 @@ def markdown(report: AuditReport) -> str:
 def _row(check: LimitCheck) -> str:
     name = f"`{check.name}` {in_full(check.limit)}"
     left_out = f" Not judged: {'; '.join(check.left_out)}." if check.left_out else ""
-    figure, words = _cell(figure_sentence(check)), _cell(f"{check.words}.{left_out}")
+    figure, words = _cell(figure_sentence(check)), _cell(f"{check.sentence}.{left_out}")
     return f"| {name} | {check.status} | {figure} | {words} |"
 
 

@@ -92,6 +92,8 @@ def in_html(value: Any) -> str:
     """Return a name or a value as escaped text, cut if it is very long."""
     words = value if isinstance(value, str) else value_text(value)
     cut = shorten(words, MOST_CHARACTERS)
+    if re.fullmatch("[0-9.,]+%?", cut):
+        return cut  # figures turn nothing, and are most of what a page holds
     # Only what no column has room for is broken within a word.
     longest = max(map(len, re.split(r"[\s-]", cut)))
     # A column of a phone has room for words of 16 letters.

@@ -310,7 +310,15 @@ class SubgroupAuditor(SubgroupResults):
         if given is None:
             warn_of_target(X, target)
         tables, protected = tables_of_columns(X, sensitive, self.attributes, not_in_model)
-        rules = self._rules(tables, X, not_in_model)
+        limit = math.inf if self.max_time is None else self.max_time
+        try:
+            with _clock.ending(start + limit):
+                rules = self._rules(tables, X, not_in_model)
+        except _clock.OutOfTime:
+            raise ValueError(
+                f"max_time={limit:g} s was over before the columns were divided into groups. Raise "
+                "max_time, or name fewer attributes."
+            ) from None
         if given is not None:  # all that is wrong with it is an error before anything is stored
             rows = metric_rows(self.metric, given, truth, self.favourable, weights)
         seconds = _clock.now() - start
@@ -419,7 +427,7 @@ class SubgroupAuditor(SubgroupResults):
                     rules = longer
                 # The same permutations for each length: a limit changes no result but by what it
                 # leaves out.
-                drawn = copy.deepcopy(rng)
+                drawn = rng if self.max_time is None else copy.deepcopy(rng)
                 results, ending = self._compare(
                     rules, tables, rows, weights, n_queries, stop, drawn, deadline - ending
                 )
@@ -432,9 +440,10 @@ class SubgroupAuditor(SubgroupResults):
                 ) from None
         except RuleLimitExceeded:
             too_many = f"; of the next length there are more than {MOST_RULES:,}"
-        if compared < most and stop.kind is StopReason.COMPLETE:
-            words = f"max_time: rules of up to {compared} of {most} conditions were compared"
-            stop = StopSearch(StopReason.MAX_TIME, words + too_many)
+        if compared < most and stop.kind in (StopReason.COMPLETE, StopReason.MAX_TIME):
+            so_far = "max_time:" if stop.kind is StopReason.COMPLETE else f"{stop.text};"
+            words = f"rules of up to {compared} of {most} conditions were compared"
+            stop = StopSearch(StopReason.MAX_TIME, f"{so_far} {words}{too_many}")
         return results | {
             "max_conditions_": compared,
             "stop_reason_": stop.text,

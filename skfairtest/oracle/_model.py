@@ -153,15 +153,18 @@ class Model:
             return None
         return classes[1] if len(classes) == 2 and not self.multilabel else classes[output]
 
-    def ask(self, Z: Any) -> tuple[Floats, Labels]:
-        """Scores of shape (n, n_outputs) and label codes of shape (n,) of the rows."""
+    def ask(self, Z: Any, predicted: Labels | None = None) -> tuple[Floats, Labels]:
+        """Scores of shape (n, n_outputs) and label codes of shape (n,) of the rows.
+
+        `predicted` are the codes that `labels` gives, where they are known.
+        """
         if self.response == "labels":
-            labels = self.labels(Z)
+            labels = self.labels(Z) if predicted is None else predicted
             return np.zeros((len(Z), 1)), labels
         method = "predict" if self.response == "regression" else self.response
         scores, labels = self._read(self._call(method, Z))
         if self.cost == 2:
-            labels = self.labels(Z)
+            labels = self.labels(Z) if predicted is None else predicted
         return scores, labels
 
     def _read(self, answers: list[tuple[Any, int]]) -> tuple[Floats, Labels]:

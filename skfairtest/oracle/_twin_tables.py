@@ -188,6 +188,13 @@ class TwinRows:
             return X
         return follow(X, function, self.layout, self._tables.sensitive)
 
+    def is_own(self) -> Bools:
+        """Return which rows are their `own` twins in all columns."""
+        if not self._tables.rules and self._tables.function is None:
+            return np.ones(len(self), dtype=bool)
+        twins = self.decode(np.column_stack([np.arange(len(self)), self.own]))
+        return row_keys(self._tables._numbers(twins)) == row_keys(self._numbers)
+
     def keys(self, pairs: Ints) -> Keys:
         """Return keys of twins: equal ones for equal rows."""
         rows, twins = pairs.T

@@ -28,7 +28,8 @@ from skfairtest.oracle._favourable import (
 from skfairtest.report._context import AuditContext, AuditOptions
 from skfairtest.report._fits import check_columns, check_not_in_model, check_targets
 from skfairtest.report._limits import Limits, needed_for
-from skfairtest.report._report import AuditReport, run_parts
+from skfairtest.report._report import AuditReport, report_of
+from skfairtest.report._run import run_tasks
 from skfairtest.report.parts.moved.move import check_transports
 from skfairtest.space._column_names import did_you_mean
 from skfairtest.space._containers import make_container
@@ -243,7 +244,8 @@ def audit(
     if report is not None:
         context.take_over(report.context)
     wanted = None if limits is None else needed_for(limits)
-    made = run_parts(context, wanted, shown, deadline)
+    run_tasks(context, wanted, shown, deadline)
+    made = report_of(context)
     return made if limits is None else made.with_limits(limits)
 
 

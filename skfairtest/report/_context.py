@@ -23,9 +23,10 @@ from skfairtest.finding._words import name_output
 from skfairtest.oracle._budget import Budget
 from skfairtest.oracle._favourable import Favourable, known_classes
 from skfairtest.oracle._handle import SearchHandle
-from skfairtest.oracle._model import PROBE_ROWS, Model, probe_in_time
+from skfairtest.oracle._model import PROBE_ROWS, Model, hash_labels, probe_in_time
+from skfairtest.oracle._row_answers import RowAnswers
 from skfairtest.oracle._row_hash import row_keys
-from skfairtest.oracle._rows import RowComparison
+from skfairtest.oracle._rows import ComparedRows, RowComparison
 from skfairtest.oracle._twin_tables import TwinRows
 from skfairtest.report._types import PartResult, R
 from skfairtest.space._sensitive_features import rows_not_in_model
@@ -163,18 +164,21 @@ class AuditContext:
                 f"report must be an earlier report of the same model and rows; got one of {what}. "
                 "Leave it out, and all is measured anew."
             )
-        self.model = earlier.model.with_table(self.space)
         self.budget, self.rows, self.predicted = earlier.budget, earlier.rows, earlier.predicted
-        if self._settings() == earlier._settings():
+        if self.template.response_method == earlier.template.response_method:
+            self.model, self.answers = earlier.model.with_table(self.space), earlier.answers
+            self.model.n_jobs = self.n_jobs
+        elif len(self.rows):
+            self.keep_predicted()
+        beside = _alike(self.y, earlier.y) and _alike(self.not_in_model, earlier.not_in_model)
+        if beside and self._settings() == earlier._settings():
             self.auditors, self.findings = dict(earlier.auditors), dict(earlier.findings)
             self.results, self.seconds = list(earlier.results), earlier.seconds
-        else:
-            self.results = [one for one in earlier.results if one.part == "predictions"]
 
-    def _settings(self) -> dict[str, str]:
+    def _settings(self) -> list[str]:
         """What the results of parts depend on that are asked for."""
-        names = ("auditor", "threshold", "favourable", "random_state", "sensitive_features")
-        return {name: repr(self.given[name]) for name in names} | {"y": str(self.y is None)}
+        names = ("auditor", "threshold", "favourable", "random_state")
+        return [repr(self.sensitive_names), *(repr(self.given[name]) for name in names)]
 
     def result(self, kind: type[R], of: str = "") -> R:
         """What a part has found; an empty result, which was left out, where it has not run."""
@@ -278,6 +282,27 @@ class AuditContext:
             seconds = np.inf if self.max_time is None else self.max_time
             probe_in_time(model, self.space.data[:PROBE_ROWS], seconds)
         return model
+
+    @cached_property
+    def answers(self) -> RowAnswers:
+        """What the model has answered to the rows of the data, by their places."""
+        return RowAnswers(len(self.space.data))
+
+    def keep_predicted(self) -> None:
+        """Let `answers` have what was predicted."""
+        if self.response != "regression":
+            self.answers.keep_predicted(self.rows, hash_labels(self.predicted))
+        elif np.isfinite(self.predicted.astype(np.float64)).all():  # else asking it is an error
+            scores = self.predicted.astype(np.float64).reshape(len(self.rows), -1)
+            self.answers.keep(self.rows, scores, np.zeros(len(scores), dtype=np.int64))
+
+    def keep_compared(self, places: Ints, compared: ComparedRows) -> None:
+        """Let `answers` have what the rows themselves got when they were compared with twins."""
+        own = compared.valid & (compared.twins == compared.rows.own[:, None])
+        known = own.any(axis=1) & compared.rows.is_own()
+        at = known, own.argmax(axis=1)[known]
+        if known.any():
+            self.answers.keep(places[known], compared.scores[at], compared.labels[at])
 
     @cached_property
     def table(self) -> Any:
@@ -400,6 +425,12 @@ class AuditContext:
                 )
             )
         return made
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two columns or tables beside the rows hold the same, or neither is there."""
+    tables = [pd.DataFrame(None if it is None else np.asarray(it)) for it in (one, other)]
+    return tables[0].equals(tables[1])
 
 
 def _alone_and_together(

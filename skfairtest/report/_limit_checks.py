@@ -43,6 +43,7 @@ def checked(
     known: KnownFigure,
     words: str,
     left_out: Sequence[str] = (),
+    people: str = "",
 ) -> LimitCheck:
     """The result of a limit."""
     value, low, high = (None if math.isnan(x) else x for x in (known.value, known.low, known.high))
@@ -56,6 +57,7 @@ def checked(
         high=high,
         interval=known.interval,
         words=words,
+        people=people,
         left_out=list(left_out),
         of_people=known.of_people,
     )

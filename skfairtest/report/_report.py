@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,8 @@ import numpy as np
 import pandas as pd
 from msgspec.structs import replace
 
-from skfairtest import _clock
 from skfairtest._clock import Deadline
-from skfairtest._progress import PartsProgress, make_progress
+from skfairtest._progress import make_progress
 from skfairtest._writing import write_file
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning, users_level
@@ -33,7 +31,7 @@ from skfairtest.report._describe import (
 )
 from skfairtest.report._figures import real
 from skfairtest.report._limits import Limits, LimitsOutcome, check_limits
-from skfairtest.report._run import Runner, chosen_parts
+from skfairtest.report._run import run_tasks
 from skfairtest.report._types import (
     SCHEMA_VERSION,
     Completed,
@@ -43,7 +41,7 @@ from skfairtest.report._types import (
     R,
     Report,
 )
-from skfairtest.report.parts import PARTS, WrittenReport, part_named
+from skfairtest.report.parts import PARTS, part_named, written_report
 from skfairtest.report.parts.groups import GroupsPart
 from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.report.parts.twins.results import Twins, TwinsPart, together
@@ -553,8 +551,8 @@ class AuditReport:
             options[name] = True
         context.options = context.options._replace(**options)
         context.results[:] = [one for one in context.results if type(one) is not chosen.result]
-        shown = make_progress(progress)
-        return run_parts(context, [chosen.result], shown, Deadline(max_time))
+        run_tasks(context, [chosen.result], make_progress(progress), Deadline(max_time))
+        return report_of(context)
 
     # Judging ---------------------------------------------------------------------------------
 
@@ -695,23 +693,8 @@ class AuditReport:
         return table if space is None else space.decode(space.encode(table))
 
 
-def run_parts(
-    context: AuditContext,
-    wanted: Sequence[type[PartResult]] | None,
-    progress: PartsProgress,
-    deadline: Deadline,
-) -> AuditReport:
-    """Run the parts with these results and those that they need, or all, and make the report.
-
-    What the context has already is not measured again.
-    """
-    began = _clock.now()
-    runner = Runner(context, chosen_parts(wanted), progress, deadline)
-    try:
-        runner.run()
-    finally:
-        progress.finish()
-    context.seconds += _clock.now() - began
+def report_of(context: AuditContext) -> AuditReport:
+    """Make the report of what the parts have found."""
     known = context.result(TwinsPart, context.twins[-1].label)
     auditor = context.auditors.get(known.of)
     # Parts keep their warnings to themselves; that none has shown a difference the user is told.
@@ -720,10 +703,10 @@ def run_parts(
     return AuditReport(finished(_written(context)), auditors=context.auditors, context=context)
 
 
-def _written(context: AuditContext) -> WrittenReport:
+def _written(context: AuditContext) -> Report:
     """The report but for its sentences."""
     favourable = context.result(SelectionPart).favourable
-    return WrittenReport(
+    return Report(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         model=describe_model(context),
         data=describe_data(context),
@@ -784,7 +767,7 @@ class _Version(msgspec.Struct):
     schema: Any = 0
 
 
-def read_report(text: Any) -> WrittenReport:
+def read_report(text: Any) -> Report:
     """Read a report from JSON.
 
     Raises
@@ -804,7 +787,7 @@ def read_report(text: Any) -> WrittenReport:
             f"schema {version!r}. Make the report again with this version of skfairtest."
         )
     try:
-        report = msgspec.json.decode(text, type=WrittenReport)
+        report = msgspec.json.decode(text, type=written_report())
         if not report.all_of(TwinsPart):  # which all that is said begins with
             raise msgspec.ValidationError("no part says what is known of twins")
     except msgspec.ValidationError as error:

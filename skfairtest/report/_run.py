@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -32,110 +35,111 @@ def chosen_parts(wanted: Iterable[type[PartResult]] | None = None) -> list[Part]
     return [part for part in PARTS if part.result in chosen or part.always]
 
 
-class Runner:
-    """Runs tasks in their order, each within its share of the time that is left.
+def run_tasks(
+    context: AuditContext,
+    wanted: Iterable[type[PartResult]] | None,
+    progress: PartsProgress,
+    deadline: Deadline,
+) -> None:
+    """Run the parts with these results, or all, each within its share of the time that is left.
 
-    A part that fails does not end the audit: it says why, and the others go on. A
-    non-deterministic model ends it.
-
-    Parameters
-    ----------
-    context : AuditContext
-        Takes the results.
-    parts : sequence of Part
-        What is to run.
-    progress : PartsProgress
-        Is told.
-    deadline : Deadline
-        Of all parts together.
+    The context takes the results; what it has already is not measured again. A part that fails does
+    not end the audit: it says why, and the others go on. A non-deterministic model ends it, and
+    after Ctrl-C nothing begins.
     """
-
-    def __init__(
-        self,
-        context: AuditContext,
-        parts: Sequence[Part],
-        progress: PartsProgress,
-        deadline: Deadline,
-    ) -> None:
-        self.context, self.progress, self.deadline = context, progress, deadline
-        self.interrupted = False
-        known = {result.name for result in context.results if result.status == "done"}
-        tasks = [(task, part) for part in parts for task in part.tasks(context)]
-        self.waiting = [
-            one for one in tasks if one[0].blank.name not in known or one[0].is_last_word
-        ]
-        self.waiting.sort(key=lambda one: one[0].order)
-        progress.begin("audit", len(self.waiting))
-
-    def run(self) -> None:
-        """Run all tasks."""
-        while self.waiting:
-            task, part = self.waiting[0]
-            share = self._share(task)
-            why_not = task.why_not() or self._why_not(share)
+    began, known = _clock.now(), {one.name for one in context.results if one.status == "done"}
+    tasks = [(task, part) for part in chosen_parts(wanted) for task in part.tasks(context)]
+    new = {part.result for task, part in tasks if task.blank.name not in known}
+    waiting = [
+        (task, part)
+        for task, part in tasks
+        if task.blank.name not in known or (task.is_last_word and new & set(part.needs))
+    ]
+    waiting.sort(key=lambda one: one[0].order)
+    progress.begin("audit", len(waiting))
+    interrupted = False
+    try:
+        while waiting:
+            task, part = waiting[0]
+            share = _share(task, [one.share for one, _ in waiting], deadline)
+            why_not = task.why_not()
+            if not why_not and interrupted:
+                why_not = "the audit was interrupted before this part"
+            elif not why_not and not share.left:
+                why_not = "no time was left of max_time"
             if why_not:
-                result = self._without(task, why_not, is_early=share.left == 0)
+                ended = _without(task, why_not, is_early=not share.left and not interrupted)
             else:
-                self.progress.part(task.blank.name)
-                result = self._result_of(task, share)
-            self.waiting.pop(0)
-            others = [one for one in self.context.results if one.name != result.name]
-            self.context.results[:] = [*others, result]
+                progress.part(task.blank.name)
+                with _noting(context, task) as ended:
+                    ended.result = task.run(share)
+            result = ended.result
+            interrupted |= result.status == "interrupted"
+            waiting.pop(0)
+            others = [one for one in context.results if one.name != result.name]
+            context.results[:] = [*others, result]
             words = part.summary(result) if result.status == "done" else result.status
-            more = ": ".join(filter(None, [words, result.reason]))
-            self.progress.done(f"{result.name}: {more}" if more else result.name)
+            progress.done(": ".join(filter(None, [result.name, words, result.reason])))
+    finally:
+        progress.finish()
+    context.seconds += _clock.now() - began
 
-    def _share(self, task: Task) -> Deadline:
-        """Until when a task may run: its share of the time that is left."""
-        if self.deadline.seconds is None:
-            return Deadline()
-        shares = [one.share for one, _ in self.waiting]
-        part = task.share / sum(shares) if sum(shares) else 1.0
-        return Deadline(max(self.deadline.left * part, task.at_least))
 
-    def _why_not(self, share: Deadline) -> str:
-        """Why a task cannot run now; empty where it can."""
-        if self.interrupted:
-            return "the audit was interrupted before this part"
-        return "" if share.left else "no time was left of max_time"
+def _share(task: Task, shares: Sequence[float], deadline: Deadline) -> Deadline:
+    """Until when a task may run: its share of the time left, and what it has in any case."""
+    if deadline.seconds is None:
+        return Deadline()
+    part = task.share / sum(shares) if sum(shares) else 1.0
+    return Deadline(max(deadline.left * part, task.at_least))
 
-    def _without(self, task: Task, why_not: str, *, is_early: bool) -> PartResult:
-        """The result of a task that does not run."""
-        if task.is_last_word:
-            return _rescued(task)
-        early = "not begun" if is_early and not self.interrupted else ""
-        return replace(task.blank, status="left out", reason=why_not, early=early)
 
-    def _result_of(self, task: Task, share: Deadline) -> PartResult:
-        """Run a task; its result says how it ended, how long it took and what warned in it."""
-        began = _clock.now()
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UserWarning)
-            try:
-                result = task.run(share)
-            except KeyboardInterrupt:
-                self.interrupted = True
-                reason = "interrupted by the user"
-                result = replace(_rescued(task), status="interrupted", reason=reason)
-            except NonDeterministicModelError:
-                raise  # no part is worth anything then
-            except Exception as error:
-                result = self._after(error, task)
-        if result.early and result.status == "done":
-            early = f"ended early, for lack of time: {result.early}"
-            result = replace(result, reason="; ".join(filter(None, (early, result.reason))))
-        # Warnings of a part that are kept.
-        notes = list(dict.fromkeys(str(w.message) for w in caught))[:5]
-        return replace(result, notes=notes, seconds=_clock.now() - began)
+@dataclass
+class _Ended:
+    """How a task has ended."""
 
-    def _after(self, error: Exception, task: Task) -> PartResult:
-        """What there is after an error."""
-        why = message_of(error, self.context.space.layout.container.names)
-        if isinstance(error, task.refuses):
-            return replace(task.blank, status="left out", reason=why)
-        if not (str(error) and isinstance(error, (ValueError, TypeError, RuntimeError))):
-            why = f"{type(error).__name__}: {why}"  # the text alone may be a key
-        return replace(_rescued(task), status="failed", reason=why)
+    result: PartResult
+
+
+def _without(task: Task, why_not: str, *, is_early: bool) -> _Ended:
+    """The result of a task that does not run."""
+    if task.is_last_word:
+        return _Ended(_rescued(task))
+    early = "not begun" if is_early else ""
+    return _Ended(replace(task.blank, status="left out", reason=why_not, early=early))
+
+
+@contextmanager
+def _noting(context: AuditContext, task: Task) -> Iterator[_Ended]:
+    """Say, of a task that runs in a context, how it ended, how long it took and what warned."""
+    ended, began = _Ended(task.blank), _clock.now()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            yield ended
+        except KeyboardInterrupt:
+            reason = "interrupted by the user"
+            ended.result = replace(_rescued(task), status="interrupted", reason=reason)
+        except NonDeterministicModelError:
+            raise  # no part is worth anything then
+        except Exception as error:
+            ended.result = _after(error, task, context.space.layout.container.names)
+    result = ended.result
+    if result.early and result.status == "done":
+        early = f"ended early, for lack of time: {result.early}"
+        result = replace(result, reason="; ".join(filter(None, (early, result.reason))))
+    # Warnings of a part that are kept.
+    notes = list(dict.fromkeys(str(w.message) for w in caught))[:5]
+    ended.result = replace(result, notes=notes, seconds=_clock.now() - began)
+
+
+def _after(error: Exception, task: Task, names: Sequence[Any]) -> PartResult:
+    """What there is after an error."""
+    why = message_of(error, names)
+    if isinstance(error, task.refuses):
+        return replace(task.blank, status="left out", reason=why)
+    if not (str(error) and isinstance(error, (ValueError, TypeError, RuntimeError))):
+        why = f"{type(error).__name__}: {why}"  # the text alone may be a key
+    return replace(_rescued(task), status="failed", reason=why)
 
 
 def _rescued(task: Task) -> PartResult:

@@ -165,6 +165,8 @@ class LimitCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Kind of the interval: "exact", "95% interval", "certified bounds", ...
     words : str
         A sentence that says what was and was not shown.
+    people : str
+        How many people the figure rests on, where these are few; else empty.
     left_out : list of str
         Groups that were too small to be compared, or attributes whose groups nobody can be moved
         between.
@@ -195,20 +197,27 @@ class LimitCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     high: Figure
     interval: Words
     words: Words
+    people: Annotated[str, count_of_people()] = ""
     left_out: Annotated[list[str], count_of_people()] = []
     of_people: Annotated[bool, neither()] = False
 
+    @property
+    def sentence(self) -> str:
+        """What was and was not shown, and how few people that rests on."""
+        return self.words + (f" ({self.people})" if self.people else "")
+
     def redact(self, kept: Kept) -> LimitCheck:
         """The check as a file may have it."""
-        if kept != "none":
+        if kept == "worst":
             return self
-        words, value, low, high = self.words, self.value, self.low, self.high
-        if self.of_people:
+        left = self
+        if self.status == "failed":  # what a model raised may quote a value of a row
+            words = f"{self.name} could not be checked: a part of the audit failed"
+            left = msgspec.structs.replace(left, words=words)
+        if kept == "none" and self.of_people:
             words = f"{self.name} is {self.status}; its figure, a share of people, is left out here"
-            value = low = high = None
-        return msgspec.structs.replace(
-            self, value=value, low=low, high=high, words=words, left_out=[]
-        )
+            left = msgspec.structs.replace(left, value=None, low=None, high=None, words=words)
+        return redacted(left, kept)
 
 
 class LimitsGiven(Struct, frozen=True, forbid_unknown_fields=True):
@@ -221,14 +230,17 @@ class LimitsGiven(Struct, frozen=True, forbid_unknown_fields=True):
 
     def redact(self, kept: Kept) -> LimitsGiven:
         """The outcome as a file may have it."""
+        if kept == "worst":
+            return self
         checks = [check.redact(kept) for check in self.checks]
-        verdict = verdict_of(self.status, checks) or self.verdict
+        # Without checks it has the sentence of the report, or what a model raised.
+        verdict = verdict_of(self.status, checks) or "No limits were given."
         return msgspec.structs.replace(self, checks=checks, verdict=verdict)
 
 
 def verdict_of(status: Status, checks: Sequence[LimitCheck]) -> str:
     """The worst checks in a line; empty where none has this status."""
-    worst = [check.words for check in checks if check.status == status]
+    worst = [check.sentence for check in checks if check.status == status]
     # What a model raised may have many lines.
     text = " ".join("; ".join(worst).split()).rstrip(".")
     return f"{status.capitalize()}: {text}." if worst else ""

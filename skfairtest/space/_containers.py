@@ -88,6 +88,10 @@ class Container:
         """Return one column as floats (NaN is missing), booleans or objects; dates are floats."""
         raise NotImplementedError
 
+    def all_values(self, X: Any) -> list[NDArray[Any]]:
+        """Return the `column_values` of all columns of a table in the order of `fit`."""
+        return [self.column_values(X, index) for index in range(len(self.names))]
+
     def holds_objects(self, index: int) -> bool:
         """Return whether the column may hold any objects, so that all values must be read."""
         return False
@@ -412,6 +416,15 @@ class PandasContainer(Container):
         values = np.asarray(series, dtype=object)
         return values if isinstance(dtype, pd.CategoricalDtype) else objects_as_numbers(values)
 
+    def all_values(self, X: pd.DataFrame) -> list[NDArray[Any]]:
+        """Return the `column_values` of all columns; NumPy's numbers are read in one go."""
+        dtypes = enumerate(X.dtypes.tolist())
+        plain = [j for j, own in dtypes if isinstance(own, np.dtype) and own.kind in "iuf"]
+        numbers = X if len(plain) == X.shape[1] else X.iloc[:, plain]
+        columns = np.asfortranarray(numbers.to_numpy(dtype=np.float64)).T
+        read = dict(zip(plain, columns, strict=True))
+        return [read[j] if j in read else self.column_values(X, j) for j in range(X.shape[1])]
+
     def level_order(self, index: int) -> NDArray[Any] | None:
         """Order of the levels, where the column's dtype has one."""
         return self.categories.get(str(index))
@@ -450,8 +463,11 @@ class PandasContainer(Container):
 
     def build(self, Z: Floats, columns: list[Column]) -> pd.DataFrame:
         """A frame of the decoded values, with the names and dtypes of the frame seen in fit."""
-        if all(dtype == "float64" for dtype in self.dtypes) and all(c.is_plain for c in columns):
-            return pd.DataFrame(Z, columns=self._columns.view())
+        if len(set(self.dtypes)) == 1 and all(column.is_plain for column in columns):
+            dtype = self.dtype(0)  # of all of them, which are cast in one go
+            is_number = isinstance(dtype, np.dtype) and dtype.kind in "iuf"
+            if is_number and (dtype.kind == "f" or not np.isnan(Z).any()):
+                return pd.DataFrame(_cast(Z, dtype), columns=self._columns.view())
         arrays = {
             index: self.column(index, column, Z[:, index]) for index, column in enumerate(columns)
         }
@@ -526,6 +542,8 @@ class PandasContainer(Container):
     def _select(self, X: pd.DataFrame) -> pd.DataFrame:
         if X.columns.has_duplicates:
             make_container(X)  # says which
+        if X.columns.equals(self._columns):
+            return X
         if not set(self.names) <= set(X.columns):
             raise self._missing_names(X.columns)
         return X[self.names]

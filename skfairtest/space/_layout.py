@@ -144,9 +144,7 @@ class Layout:
     def encode(self, X: Any) -> Floats:
         """Encode a table; see `Column.encode`."""
         X = self.container.check_names(X)
-        return self.encode_values(
-            [self.container.column_values(X, place) for place in range(len(self.fields))]
-        )
+        return self.encode_values(self.container.all_values(X))
 
     def encode_values(self, values: list[Any]) -> Floats:
         """Encode a table that is given by the values of its columns."""

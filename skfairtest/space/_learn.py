@@ -134,7 +134,7 @@ class TableSummary:
     def add(self, X: Any) -> None:
         """Look at a table that is in order."""
         container, names = self.container, self.container.names
-        self.values = values = [container.column_values(X, j) for j in range(len(names))]
+        self.values = values = container.all_values(X)
         for j, own in enumerate(values):
             holds_objects = container.holds_objects(j)
             if j == len(self._columns):

@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 
 from skfairtest._delegation import PackageBase
 from skfairtest._parameters import DeclaredParameters, one_of
-from skfairtest._typing import Floats
+from skfairtest._typing import Bools, Floats
 from skfairtest.exceptions import users_level
 from skfairtest.space._chunks import as_chunks
 from skfairtest.space._column_names import check_sensitive
@@ -324,7 +324,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
             X = sample_chunks(chunks, SAMPLE_ROWS, np.random.default_rng(0))
         container = self.layout.container
         X = container.check_names(X)
-        values = [container.column_values(X, j) for j in range(len(self.layout.fields))]
+        values = container.all_values(X)
         Z = self.layout.encode_values(values)
         other = self.with_encoded(Z)
         other._off_steps = _off_steps(self.layout, Z, values)
@@ -355,6 +355,14 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
                 for own in [numbers[places]]
             },
         )
+
+    def _is_decoded(self, places: Any) -> Bools:
+        """Whether some `rows` are to the last bit what `decode` makes of their encoded values."""
+        encoded = self.layout.spread(self.data[places])
+        same = np.ones(len(encoded), dtype=bool)
+        for place, numbers in self._off_steps.items():
+            same &= encoded[:, int(place)] == numbers[places]
+        return same
 
     def with_encoded(self, Z: Floats) -> InputSpace:
         """Return the same domain with other data, given encoded of shape (n_rows, n_features)."""

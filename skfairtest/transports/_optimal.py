@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skfairtest import _clock
 from skfairtest._parameters import check_real, checked, real, whole
 from skfairtest._threads import one_thread
 from skfairtest._typing import Bools, Floats, Ints
@@ -342,6 +343,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
 
         None if the entropic plan was not found.
         """
+        _clock.check_ending()
         ot = _pot()
         here, there = self.samples_[own], self.samples_[target]
         if reg is None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skfairtest import _clock
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
@@ -250,6 +251,7 @@ class QuantileTransport(QuantileResults, BaseTransport):
         rows = [np.flatnonzero(groups == g) for g in range(n)]
         maps = []
         for j in self.moving_.tolist():
+            _clock.check_ending()
             encoded = np.ascontiguousarray(Z[:, j])
             maps.append(ColumnMap.learn(layout.columns[j], [encoded[own] for own in rows]))
         return maps
@@ -276,6 +278,7 @@ class QuantileTransport(QuantileResults, BaseTransport):
         ranks = RowRanks(Z, self.random_state or 0)
         moved = Z.copy(order="K")
         for j, column_map in zip(self.moving_.tolist(), self.maps_[key], strict=True):
+            _clock.check_ending()
             curves = self._curves_of(key, j, own, target)
             column = self.layout_.columns[j]
             encoded = np.ascontiguousarray(Z[:, j])

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import ks_2samp
 from sklearn.base import clone
 
+from skfairtest import _clock
 from skfairtest._parameters import check_methods, checked, whole
 from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
@@ -286,6 +287,7 @@ class SequentialTransport(SequentialResults, BaseTransport):
             # Ranks say where between two steps a row is taken to lie.
             uniform = ranks.uniform(2 * j)
             for own in some:
+                _clock.check_ending()
                 self._describe(conditional, column, G[own], encoded[rows[own]], uniform[own], rng)
             maps.append(conditional)
         return maps
@@ -395,6 +397,7 @@ class SequentialTransport(SequentialResults, BaseTransport):
         before = self._features(Z, self.layout_)
         after, moved = before.copy(), Z.copy()
         for j, conditional in zip(self.sequence_.tolist(), self.maps_, strict=True):
+            _clock.check_ending()
             column = self.layout_.columns[j]
             encoded = np.ascontiguousarray(Z[:, j])
             if not len(conditional.parents):

@@ -149,6 +149,7 @@ def test_words_around_names_from_right_to_left_go_from_left_to_right():
     # The browser would take the way of the first letter.
     assert '<bdi dir="ltr">' in in_html("\u2068שם\u2069 → A")
     assert in_html("שם") == "<bdi>שם</bdi>"
+    assert in_html("1,234.5%") == "1,234.5%" and in_html("-1") == "<bdi>-1</bdi>"
 
 
 def test_long_values_are_cut_off():

@@ -1,9 +1,11 @@
 """Simultaneous intervals by permutation: against loops, and how often they hold the truth."""
 
+from contextlib import nullcontext
 from itertools import product
 
 import numpy as np
 import pytest
+from clocks import CLOCK
 from dense_rules import DenseRules
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from other_intervals import simultaneous
 from scipy import optimize, stats
 from tiers import slow_sample, some
 
+from skfairtest._clock import OutOfTime
 from skfairtest._statistics import Shape, Sides
 from skfairtest.group._inference import resampled as _resampled
 from skfairtest.group._inference.counting import rule_sides
@@ -400,3 +403,20 @@ def test_intervals_by_themselves_do_not_hold_all_at_once():
     # Why the simultaneous ones are needed: the check above can fail, and here it does.
     held, quiet = simulated("no effect, common", 40, "none")
     assert held < 0.7 and quiet < 0.7
+
+
+@pytest.mark.parametrize(
+    ("seconds", "gives_up", "n_blocks"), [(99, True, 10), (50, True, 1), (50, False, 6)]
+)
+def test_resamples_that_will_not_be_done_in_time_are_given_up(seconds, gives_up, n_blocks):
+    seen = []
+
+    def blocks():
+        for _ in range(10):
+            CLOCK.sleep(9)
+            yield np.zeros((3, 10))
+
+    with nullcontext() if seconds > 90 else pytest.raises(OutOfTime):
+        for block in _resampled._in_time(blocks(), 100, CLOCK.now() + seconds, gives_up):
+            seen.append(block)
+    assert len(seen) == n_blocks

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from clocks import CLOCK
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -20,8 +21,11 @@ from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample, some
 
 from skfairtest import SubgroupAuditor, selection_table
+from skfairtest._clock import OutOfTime
 from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.group import _subgroup
 from skfairtest.group._outcomes.outcomes import OUTCOMES
+from skfairtest.group._rules import frequent as _frequent
 from skfairtest.group._rules.frequent import FrequentRules
 
 METRICS = tuple(OUTCOMES)
@@ -643,3 +647,98 @@ def test_rates_inside_are_those_of_fairlearn(metric, weighted):
     for sex, race in theirs.index:
         rule = f"sex = {sex} and race = {race}"
         assert found[rule] == pytest.approx(theirs[sex, race])
+
+
+# A time limit ------------------------------------------------------------------------------------
+
+
+def of_four_columns(max_time=None, **params):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 2, (400, 4)), columns=list("abcd"))
+    p = (rng.random(400) < 0.2 + 0.3 * X["a"] * X["b"]).astype(int)
+    params = {"attributes": "all", "sensitive_features": None, "n_resamples": 99, **params}
+    auditor = SubgroupAuditor(favourable=1, max_time=max_time, random_state=0, **params)
+    CLOCK.begin()
+    return auditor.fit(X, y_pred=p)
+
+
+@pytest.mark.parametrize(("n_readings", "k"), [(20, 1), (65, 2), (160, 3)])
+def test_a_time_limit_leaves_out_whole_lengths_and_changes_nothing_else(n_readings, k):
+    auditor = of_four_columns(max_time=n_readings * CLOCK.step, max_conditions=3)
+    alone = of_four_columns(max_conditions=k)
+    assert auditor.max_conditions_ == alone.max_conditions_ == k
+    pd.testing.assert_frame_equal(auditor.rules_, alone.rules_)
+    pd.testing.assert_frame_equal(auditor.short_list_, alone.short_list_)
+    assert (auditor.n_rules_, auditor.n_groups_) == (alone.n_rules_, alone.n_groups_)
+    words = f"max_time: rules of up to {k} of 3 conditions were compared"
+    assert auditor.stop_reason_ == (words if k < 3 else "all frequent rules were compared")
+    assert auditor.stop_kind_ == ("max_time" if k < 3 else "complete")
+
+
+def test_no_time_for_the_first_rules_is_an_error():
+    with pytest.raises(ValueError, match=r"over before all 8 rules of one condition were compared"):
+        of_four_columns(max_time=8 * CLOCK.step)
+
+
+def test_columns_are_not_divided_when_the_time_is_over():
+    with pytest.raises(ValueError, match=r"over before the columns were divided"):
+        of_four_columns(max_time=2 * CLOCK.step)
+
+
+def test_rules_of_more_conditions_than_there_are_need_no_time():
+    auditor = of_four_columns(max_time=100.0, min_support=0.2)
+    assert auditor.rules_["attributes"].map(len).max() == 2
+    assert auditor.stop_kind_ == "complete" and auditor.max_conditions_ == 4
+    pd.testing.assert_frame_equal(auditor.rules_, of_four_columns(min_support=0.2).rules_)
+
+
+def test_too_many_rules_of_a_length_are_as_no_time_for_them(monkeypatch):
+    for module in (_frequent, _subgroup):
+        monkeypatch.setattr(module, "MOST_RULES", 20)
+    auditor = of_four_columns(max_time=100.0)
+    assert auditor.max_conditions_ == 1 and auditor.n_rules_ == 8
+    assert auditor.stop_kind_ == "max_time"
+    assert auditor.stop_reason_ == (
+        "max_time: rules of up to 1 of 4 conditions were compared; of the next length there are "
+        "more than 20"
+    )
+
+
+class Slow(DummyClassifier):
+    """Takes a second for each row."""
+
+    def predict(self, X):
+        CLOCK.sleep(len(X))
+        return super().predict(X)
+
+
+def test_rows_that_a_slow_model_had_no_time_for_do_not_count():
+    X, y, _ = table(3_000)
+    model = Slow(strategy="stratified", random_state=0).fit(X, y)
+    auditor = SubgroupAuditor(model, favourable=1, max_time=2_000, random_state=0)
+    CLOCK.begin()
+    auditor.fit(X)
+    n = int(auditor.rules_["n_inside"].iloc[0] + auditor.rules_["n_outside"].iloc[0])
+    assert 500 < n < 1_000 and auditor.n_queries_ >= n
+    assert auditor.stop_reason_ == f"max_time: {n:,} of 3,000 rows were predicted"
+    assert auditor.stop_kind_ == "max_time" and auditor.max_conditions_ >= 1
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_longer_rules_are_those_of_a_search_for_them(compiled, monkeypatch):
+    rng = np.random.default_rng(0)
+    columns, sizes = list(rng.integers(0, 4, (5, 300))), 5 * [4]
+    settings = {"min_support": 0.01, "compiled": compiled}
+    rules = FrequentRules(columns, sizes, max_conditions=1, **settings)
+    find = FrequentRules._find
+    monkeypatch.setattr(
+        FrequentRules, "_find", lambda self, most, _, deadline: find(self, most, compiled, deadline)
+    )
+    for most in (2, 3):
+        rules = rules.longer(CLOCK.now() + 1_000)
+        expected = FrequentRules(columns, sizes, max_conditions=most, **settings)
+        assert rules.compiled == expected.compiled and rules.max_conditions == most
+        for name in ("parents", "last", "counts", "marks", "depths"):
+            assert getattr(rules, name).tolist() == getattr(expected, name).tolist()
+    with pytest.raises(OutOfTime):
+        rules.longer(CLOCK.now())

@@ -14,13 +14,14 @@ from skfairtest.finding._pair import Cell, Pair
 from skfairtest.report._report import finished
 from skfairtest.report._types import (
     Cost,
+    Report,
     ReportedAttribute,
     ReportedData,
     ReportedDomain,
     ReportedFavourable,
     ReportedModel,
 )
-from skfairtest.report.parts import WrittenReport
+from skfairtest.report.parts import written_report
 from skfairtest.report.parts.certificate import CertificatePart
 from skfairtest.report.parts.errors import ErrorsPart
 from skfairtest.report.parts.groups import GroupsPart
@@ -213,14 +214,17 @@ def errors(metric, **changes):
 
 def rates(groups, total=N):
     """Groups of a selection table from (attribute, group, n, rate)."""
-    best = max(rate for *_, rate in groups)
+    best = {}
+    for attribute, *_, rate in groups:
+        best[attribute] = max(rate, best.get(attribute, 0.0))
     told = []
     for attribute, group, n, rate in groups:
+        most = best[attribute]
         half = 1.96 * (rate * (1 - rate) / n) ** 0.5
         low, high = max(0.0, rate - half), min(1.0, rate + half)
         told.append(GroupRates(
             attribute=attribute, group=group, n=n, share=n / total, rate=Estimate(rate, low, high),
-            ratio=Estimate(rate / best, low / best, min(1.0, high / best)),
+            ratio=Estimate(rate / most, low / most, min(1.0, high / most)),
             errors={
                 "false_positive_rate": Estimate(rate / 3, low / 3, high / 3, n // 2),
                 "accuracy": Estimate(0.85, 0.84, 0.86, n),
@@ -329,7 +333,7 @@ def usual():
         ("sex × race", "Female, Other", 82, 0.05), ("sex × race", "Male, White", 17_953, 0.28),
         ("sex × race", "Male, Black", 1_418, 0.14), ("sex × race", "Male, Other", 149, 0.12),
     ]  # fmt: skip
-    return finished(WrittenReport(
+    return finished(Report(
         created="2026-11-22T08:00:00+00:00",
         model=ReportedModel(
             class_="Pipeline", final="HistGradientBoostingClassifier", task="classification",
@@ -382,9 +386,11 @@ def regression():
     n, cells = 4_000, {"area": 70.5, "rooms": 3, "district": "north", "age": 41}
     worst = pair(cells, {"age": (18, 79)}, (152_300.0, 120_900.0), None, "prediction")
     above = [
-        Above(part, part * 88_000.0, k, k / n, None, None)
-        for part, k in [(0.05, 2_900), (0.1, 1_300), (0.2, 120)]
-    ]
+        Above(part, part * 88_000.0, k, k / n, *ends)
+        for part, k, *ends in [
+            (0.05, 2_900, None, None), (0.1, 1_300, None, None), (0.2, 120, 0.025, 0.036),
+        ]
+    ]  # fmt: skip
     rows = {
         "n": n, "n_rows": n, "degree": 30_100.0, "rate": None, "spread": 88_000.0, "above": above,
         "curve": curve(30_100.0), "changed": 1_300, "counts_above": 8_800.0,
@@ -512,7 +518,7 @@ def hostile():
             return value
         return f"{names.get(value, value)}{HOSTILE[len(value) % len(HOSTILE)]}"
 
-    return finished(msgspec.convert(spoil(msgspec.to_builtins(usual())), WrittenReport))
+    return finished(msgspec.convert(spoil(msgspec.to_builtins(usual())), written_report()))
 
 
 def huge(n_columns=500, n_values=300, n_classes=100, n_found=10_000):
@@ -549,7 +555,6 @@ def huge(n_columns=500, n_values=300, n_classes=100, n_found=10_000):
         for name in sensitive
         for transport in ("quantile", "sequential", "joint")
     ]
-    columns = [replace(maps[0].columns[1], column=name) for name in names]
     attributes = [
         ReportedAttribute(name, "categorical", values, None, 17, name in sensitive)
         for name in names
@@ -572,7 +577,8 @@ def huge(n_columns=500, n_values=300, n_classes=100, n_found=10_000):
             rules_of(GroupsPart, rules, metric="selection_rate"),
             *report.all_of(ErrorsPart),
             *report.all_of(PerturbedGroupsPart),
-            *(replace(part, columns=columns) for part in maps),
+            *(replace(part, columns=[replace(part.columns[1], column=name) for name in names])
+              for part in maps),
         ],
     ))  # fmt: skip
 

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from clocks import CLOCK
 from conformance import assert_conforms
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -763,3 +764,64 @@ def test_the_attribute_may_be_named_among_the_columns_that_stay(keep):
         for k in ((), keep)
     ]
     assert rates[0] == rates[1] > 0
+
+
+# A time limit ------------------------------------------------------------------------------------
+
+
+class TakesTime(QuantileTransport):
+    """Takes ten seconds to learn a map."""
+
+    def _learn(self, *arguments):
+        CLOCK.sleep(10)
+        return super()._learn(*arguments)
+
+
+class AnswersLate(Rule):
+    """Takes ten seconds to answer."""
+
+    def predict_proba(self, X):
+        CLOCK.sleep(10)
+        return super().predict_proba(X)
+
+
+def in_time(max_time, model=Rule, transport=TakesTime):
+    X, group = make_rows()
+    CLOCK.begin()
+    settings = {"transport": transport(), "n_bootstrap": 5, "attribution": "order"}
+    auditor = flip_test(model(), max_time=max_time, random_state=0, **settings)
+    return auditor.fit(X, sensitive_features=group)
+
+
+@pytest.mark.parametrize(
+    ("max_time", "left_out"),
+    [
+        (12, ["the map was not judged", "0 of 5 maps were learned again"]),
+        (95, ["3 of 5 maps were learned again"]),
+    ],
+)
+def test_a_time_limit_keeps_what_was_done(max_time, left_out):
+    ended, whole = in_time(max_time), in_time(None)
+    assert ended.stop_reason_ == "; ".join(["max_time: all rows were moved", *left_out])
+    assert (ended.stop_kind_, whole.stop_kind_) == ("max_time", "complete")
+    assert ended.moved_rate_ == whole.moved_rate_ and ended.flipset_.equals(whole.flipset_)
+    assert ended.map_quality_["auc_after"].isna().all() == ("the map was not judged" in left_out)
+    assert np.isfinite(ended.moved_rate_interval_).all() == (max_time == 95)
+
+
+def test_with_time_enough_a_limit_changes_nothing():
+    ended, whole = in_time(1_000), in_time(None)
+    assert ended.stop_kind_ == "complete" and ended.flips_.equals(whole.flips_)
+    assert ended.columns_.equals(whole.columns_)
+
+
+def test_columns_are_whole_for_the_moves_that_there_was_time_for():
+    ended, whole = (in_time(t, AnswersLate, QuantileTransport) for t in (75, None))
+    assert "what columns carry was measured for 1 of 2 moves" in ended.stop_reason_
+    first = whole.columns_[whole.columns_["group"] == "a"]
+    assert ended.columns_["change"].tolist() == first["change"].tolist()
+
+
+def test_a_map_that_is_not_learned_in_time_is_an_error():
+    with pytest.raises(ValueError, match=r"max_time=5 s was over before the map was learned"):
+        in_time(5)

@@ -220,6 +220,121 @@ def test_no_title_and_colours_of_the_style(case):
     assert texts and {text.get_color() for text in texts} == {COLOR}
 
 
+def everything(display):
+    """Axes that are seen, with the legend, and boxes of the other texts on and around them."""
+    display.figure_.draw_without_rendering()
+    for ax in (display.ax_, *display.ax_.child_axes):
+        low, high = sorted(ax.get_xlim())
+        shown = [
+            label
+            for place, label in zip(ax.get_xticks(), ax.get_xticklabels(), strict=True)
+            if low <= place <= high
+        ]
+        texts = [*ax.texts, ax.xaxis.label, ax.yaxis.label, *(shown if ax.axison else ())]
+        boxes = {text.get_text(): text.get_window_extent() for text in texts if text.get_text()}
+        yield ax, ax.get_legend(), boxes
+
+
+@pytest.mark.parametrize("size", [None, (6.2, 4.0)])  # its own, and one of a page
+def test_legends_stand_where_nothing_else_is_and_nothing_is_cut(case, size):
+    display = case.drawn
+    if size is not None:
+        display = type(case.made)(**vars(case.made))
+        display.plot(ax=plt.subplots(figsize=size, layout="constrained")[1])
+    check_places(display)
+
+
+@pytest.mark.parametrize(
+    "name, kind", [("flips", "columns"), ("bounds", "time"), ("certificate", "time")]
+)
+def test_legends_of_other_kinds_stand_where_nothing_else_is(fitted, name, kind):
+    display = MAKERS[name](fitted)
+    if kind == "columns":  # names that leave little room for the axes
+        display.columns = display.columns.assign(column=lambda t: t["column"] + 40 * "x")
+    check_places(display.plot(plt.subplots(figsize=(6.2, 4.0), layout="constrained")[1], kind=kind))
+
+
+def test_a_legend_of_groups_stands_beside_the_head_of_their_figures():
+    display = GroupScoresDisplay(rules(4).assign(low=0.0), 0.95, "none", "selection rate")
+    check_places(display.plot(plt.subplots(figsize=(6.2, 4.0), layout="constrained")[1]))
+
+
+def check_places(display):
+    """Texts and legends lie within the figure, and no legend over anything else."""
+    whole = display.figure_.bbox.padded(1)
+    parts = list(everything(display))
+    for legend in (legend for _, legend, _ in parts if legend is not None):
+        box = legend.get_window_extent()
+        assert whole.x0 <= box.x0 and box.x1 <= whole.x1 and box.y1 <= whole.y1
+        for ax, _, boxes in parts:
+            assert [text for text, other in boxes.items() if other.overlaps(box)] == []
+            inside = ax.get_window_extent()
+            assert not ax.axison or not inside.overlaps(box.translated(0, 2)), ax
+    for _, _, boxes in parts:
+        for text, box in boxes.items():
+            assert whole.x0 <= box.x0 and box.x1 <= whole.x1, text
+            assert whole.y0 <= box.y0 and box.y1 <= whole.y1, text
+
+
+@slow_sample
+@pytest.mark.parametrize(
+    "name, n_names, wide",
+    [("a", 5, True), ("a name of many letters, as long as it may be", 5, False)],
+)
+def test_a_legend_has_as_many_columns_as_there_is_room_for(name, n_names, wide):
+    names = [f"{name} {place}" for place in range(n_names)]
+    curves = pd.DataFrame({"name": names, "difference": 0.0, "share": 0.5})
+    display = DisparityCurveDisplay(curves).plot()
+    display.figure_.draw_without_rendering()
+    legend = display.ax_.get_legend()
+    assert len({text.get_window_extent().x0 for text in legend.get_texts()}) == (4 if wide else 1)
+    assert legend.get_window_extent().x1 <= display.figure_.bbox.x1
+
+
+@slow_sample
+def test_axes_of_shares_end_at_0_and_1(fitted):
+    curve = DisparityCurveDisplay.from_auditor(fitted.auditor).plot()
+    assert curve.ax_.get_ylim() == (0, 1) and curve.ax_.get_xlim()[1] <= 1
+    assert FlipTestDisplay.from_auditor(fitted.flips).plot().ax_.get_xlim() == (0, 1)
+    assert MAKERS["selection"](fitted).plot().ax_.get_xlim() == (0, 1)
+    dumbbell = PairDisplay.from_auditor(fitted.auditor).plot().dumbbell_
+    assert dumbbell.spines["bottom"].get_bounds() == (0, 1)
+    assert 0 <= min(dumbbell.get_xticks()) and max(dumbbell.get_xticks()) <= 1
+    comparison = MitigationDisplay.from_comparison(fitted.comparison).plot()
+    for place in ("rows", "near", "rate"):
+        first, last = comparison.panels_[place].spines["bottom"].get_bounds()
+        assert first == 0 and last <= 1
+
+
+def test_differences_of_shares_are_drawn_as_far_as_they_go():
+    table = rules(3).assign(score=0.3, low=0.1, high=1.2, value_inside=0.5, value_outside=0.2)
+    first, last = GroupScoresDisplay(table, 0.95, "none", "selection rate").plot().ax_.get_xlim()
+    assert first == 0 and last == 1  # no difference of shares is above 1
+    table["high"] = 0.5
+    first, last = GroupScoresDisplay(table, 0.95, "none", "selection rate").plot().ax_.get_xlim()
+    assert first == 0 and 0.5 < last < 0.6
+
+
+def test_a_threshold_that_passes_1_is_drawn_below_it():
+    pair = Pair((Cell("a", 0, 1, True),), "probability of yes", (0.95, 0.9), None, 0.05, 0.3)
+    assert PairDisplay(pair).plot().threshold_.get_xdata() == pytest.approx([0.7, 1.0])
+
+
+@pytest.mark.parametrize(
+    "values, zero, limits",
+    [
+        ((0.2, 1.0), True, (0, 1)),
+        ((-1.0, 0.5), True, (-1, 0.59)),
+        ((0.01, 0.99), False, (0, 1)),
+        ((0.0, 1.5), True, (0, 1.59)),
+        ((-0.5, 0.0), True, (-0.53, 0.03)),
+        ((20.0, 70.0), False, (17, 73)),
+    ],
+)
+def test_margins_pass_neither_0_nor_1(values, zero, limits):
+    assert _style.span(values, zero=zero) == pytest.approx(limits)
+
+
 def test_frame_is_a_copy_and_plotting_leaves_it_alone(case):
     assert isinstance(case.frame, pd.DataFrame)
     assert_frame_equal(case.drawn.frame(), case.frame)

@@ -159,7 +159,7 @@ def test_thumbnails_keep_what_can_be_read_at_their_size():
 
     shrink = runpy.run_path(str(DOCS / "thumbnails.py"))["shrink"]
     figure, ax = plt.subplots(layout="constrained")
-    ax.plot(range(9), range(9), "o", label="one of many", color="C0")
+    ax.plot(range(9), range(9), "o", label="one of many", color="C0", clip_on=False)
     ax.set_yticks(range(9), [f"a name that is far too long, {place}" for place in range(9)])
     ax.text(1.02, 0, "beside", transform=ax.transAxes)
     ax.set_title("a title")
@@ -172,10 +172,18 @@ def test_thumbnails_keep_what_can_be_read_at_their_size():
         one.canvas.draw()
         shown = [words for words in one.findobj(plt.Text) if words.get_visible()]
         assert min(words.get_fontsize() for words in shown) >= 9
-        assert tuple(one.get_size_inches()) == (3.6, 2.5) and one.axes[0].get_legend() is None
+        assert tuple(one.get_size_inches()) == (3.6, 2.5)
     names = [label.get_text() for label in ax.get_yticklabels()]
-    assert len(names) == 4 and max(map(len, names)) <= 20
+    assert names == [f"a name that is far\ntoo long, {place}" for place in range(3)]
+    # Nothing of the other rows is seen on the axis below.
+    assert ax.get_ylim() == (2.6, -0.6) and ax.lines[0].get_clip_on()
     assert not ax.texts[0].get_visible() and ax.get_title() == ""
+    # The legend, which says what the colours mean, stands above the axes.
+    (legend,) = figure.legends
+    assert [words.get_text() for words in legend.get_texts()] == ["one of many"]
+    assert legend.legend_handles[0].get_color() == ax.lines[0].get_color()
+    assert legend.get_window_extent().y0 > ax.get_window_extent().y1
+    assert ax.get_legend() is None
     told = {words.get_text() for words in card.texts_ if words.get_visible()}
     assert {"community", "age"} <= told and "open_loans" not in told
     plt.close("all")

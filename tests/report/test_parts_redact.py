@@ -1,19 +1,30 @@
 """What files leave out of a report's parts: values of people, and their counts."""
 
+import dataclasses
 import json
+from importlib.util import find_spec
 from types import NoneType
 from typing import Annotated, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
+import report_samples
 from msgspec import Meta, Struct
 
+from skfairtest import AuditReport
+from skfairtest.cli._junit import junit
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.report._redact import count_of_people, neither, value_of_person
+from skfairtest.report._redact import (
+    count_of_people,
+    neither,
+    value_of_person,
+    what_fields_state,
+)
 from skfairtest.report._types import LimitCheck, PartResult
-from skfairtest.report.parts import PARTS, WrittenReport
+from skfairtest.report.parts import PARTS, written_report
 from skfairtest.report.parts.search.results import AllPairs, SearchPart
 from skfairtest.report.parts.twins.results import TwinsPart
+from skfairtest.report.render import plots
 
 RESULTS = [part.result for part in PARTS]
 #: What stands for a number of each kind in a filled result.
@@ -97,11 +108,11 @@ def told(result, kept):
 def test_each_field_of_a_report_states_what_it_tells_of_people():
     without = {
         f"{kind.__name__}.{name}": hint
-        for kind in struct_kinds(WrittenReport)
+        for kind in struct_kinds(written_report())
         for name, hint in get_type_hints(kind, include_extras=True).items()
         if name in kind.__struct_fields__ and mark_of(hint) is None
     }
-    assert set(RESULTS) < struct_kinds(WrittenReport)
+    assert set(RESULTS) < struct_kinds(written_report())
     assert [name for name, hint in without.items() if not holds_structs_alone(hint)] == []
     # Those of results have a mark each; what stands beside the results is about no person.
     assert {name.partition(".")[0] for name in without} <= {
@@ -110,14 +121,14 @@ def test_each_field_of_a_report_states_what_it_tells_of_people():
 
 
 def test_what_stands_beside_the_parts_tells_of_no_person():
-    beside = struct_kinds(WrittenReport).difference(*map(struct_kinds, RESULTS))
+    beside = struct_kinds(written_report()).difference(*map(struct_kinds, RESULTS))
     about_people = {
         f"{kind.__name__}.{name}"
         for kind in beside
         for name, hint in get_type_hints(kind, include_extras=True).items()
         if mark_of(hint) in ("count", "value")
     }
-    assert about_people == {"LimitCheck.left_out"}  # which LimitCheck.redact leaves out
+    assert about_people == {"LimitCheck.left_out", "LimitCheck.people"}
     check = filled(LimitCheck)
     assert str(NUMBERS["count"]) not in msgspec.json.encode(check.redact("none")).decode()
 
@@ -258,3 +269,132 @@ def test_what_a_model_raised_is_left_out():
     failed = SearchPart(status="failed", reason="could not convert string to float: 'Ada'")
     assert "Ada" in failed.redact("worst").reason
     assert "Ada" not in failed.redact("counts").reason
+
+
+# Whole files -------------------------------------------------------------------------------------
+
+
+class Planted:
+    """Puts values of a person into a report wherever a field is marked to hold some.
+
+    Of two such reports that differ in what is planted alone, the files must be equal where it is
+    left out: not even what follows from it, such as a share, is told.
+    """
+
+    def __init__(self, states, word, number, share, flag):
+        self.states, self.word, self.number, self.share = states, word, number, share
+        self.flag, self.fields = flag, set()
+
+    def struct(self, value, state=False):
+        stated = what_fields_state(type(value))
+        changes = {}
+        for name in value.__struct_fields__:
+            own, before = stated[name] in self.states, getattr(value, name)
+            changes[name] = self.value(before, own, own or state)
+            if own and changes[name] != before:
+                self.fields.add(f"{type(value).__name__}.{name}")
+        if getattr(value, "status", "") == "failed" and "reason" in changes:
+            changes["reason"] = f"ValueError: {self.word}"  # what a model raised
+        return msgspec.structs.replace(value, **changes)
+
+    def value(self, value, own, state):
+        """`own` is whether the field is marked, `state` whether it or one around it is.
+
+        Words in structs of a marked field are names of groups, and stay.
+        """
+        if isinstance(value, Struct):
+            return self.struct(value, state)
+        if isinstance(value, dict):
+            return {key: self.value(one, own, state) for key, one in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(self.value(one, own, state) for one in value)
+        if not state:
+            return value
+        if isinstance(value, Pair):
+            cells = [
+                dataclasses.replace(cell, first=f"{self.word} 1", second=f"{self.word} 2")
+                for cell in value.cells
+            ]
+            return dataclasses.replace(value, cells=tuple(cells))
+        if isinstance(value, bool):
+            return self.flag
+        if isinstance(value, int):
+            return self.number
+        if isinstance(value, float):
+            return self.share
+        return self.word if own and isinstance(value, str) else value
+
+
+def with_limits(report, is_none):
+    """The report with limits that are exceeded, or undecided, whatever is planted; or with none."""
+    limits = {"max_degree": 0.01, "max_group_score": 0.01, "max_moved_rate": 0.001}
+    if report.threshold is not None:
+        limits |= {"max_on_data_rate": 0.001, "min_impact_ratio": 0.99}
+    return AuditReport(report).with_limits(**({} if is_none else limits))
+
+
+def two_of(name, states, limits=True):
+    """Two reports that differ in what is planted, and the fields that were planted."""
+    sample = report_samples.SAMPLES[name]()
+    sample = msgspec.structs.replace(
+        sample, parts=[msgspec.structs.replace(part, notes=[""]) for part in sample.parts]
+    )
+    ada = Planted(states, "Ada", 7, 0.01, flag=False)
+    bob = Planted(states, "Bob", 71_000_071, 0.73, flag=True)
+    reports = [with_limits(one.struct(sample), not limits) for one in (ada, bob)]
+    return reports, ada.fields | bob.fields
+
+
+def files_of(report, rows):
+    """All files that a report is written to, and what is shown of it."""
+    left = report.without_people(rows)
+    files = {
+        "json": report.to_json(rows=rows),
+        "markdown": report.to_markdown(rows=rows),
+        "junit": junit(left),
+        "text": repr(left),
+        "card": left._repr_html_(),
+        "html": report.to_html(rows=rows),
+    }
+    if find_spec("skops"):
+        from skops.card import Card
+
+        card = Card(None, template=None)
+        files["model card"] = report.add_to_model_card(card, rows=rows).render()
+    return files
+
+
+@pytest.fixture
+def unillustrated(monkeypatch):
+    """Pages without pictures, which take most of the time; what they draw is said beside them."""
+    monkeypatch.setattr(plots, "draw", lambda figure, key: figure.alt)
+
+
+@pytest.mark.parametrize("name", ["usual", "regression", "nothing_found", "interrupted", "failed"])
+@pytest.mark.parametrize(("rows", "states"), [("counts", ("value",)), ("none", ("value", "count"))])
+def test_files_are_the_same_whoever_is_in_the_table(name, rows, states, unillustrated):
+    for limits in (True, False):
+        reports, _ = two_of(name, states, limits)
+        ada, bob = (files_of(report, rows) for report in reports)
+        for kind, text in ada.items():
+            assert text == bob[kind], kind
+            assert "Ada" not in text, kind
+
+
+def test_files_with_people_differ(unillustrated):
+    reports, _ = two_of("usual", ("value", "count"))
+    ada, bob = (files_of(report, "worst") for report in reports)
+    assert [kind for kind, text in ada.items() if text == bob[kind]] == []
+
+
+def test_samples_have_all_that_is_said_of_people():
+    names = ("usual", "regression")
+    assert {type(part) for part in report_samples.usual().parts} == set(RESULTS)
+    planted = set().union(*(two_of(name, ("value", "count"))[1] for name in names))
+    marked = {
+        f"{kind.__name__}.{name}"
+        for kind in set().union(*map(struct_kinds, RESULTS))
+        for name, state in what_fields_state(kind).items()
+        if state != "neither"
+    }
+    assert marked - planted == set()

@@ -438,7 +438,7 @@ def test_groups_that_were_not_compared_are_named(report, regression):
     groups = [replace(group, share=0.01) if k == 1 else group for k, group in enumerate(groups)]
     given = altered(report, SelectionPart, groups=groups)
     check = only(given.check(Limits(max_group_score=1.0)))
-    assert small in check.left_out[1:] and small in check.words and "among them" in check.words
+    assert small in check.left_out[1:] and small in check.people and "of few rows" in check.sentence
 
 
 @pytest.mark.parametrize(

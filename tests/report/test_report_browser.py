@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from report_samples import SAMPLES, titles_of
 
-from skfairtest.report._render.html import render_fragment, render_html
+from skfairtest.report.render.html import render_fragment, render_html
 
 pytestmark = pytest.mark.services
 
@@ -83,7 +83,7 @@ def pages(tmp_path_factory):
                 f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>card</title>'
                 f"</head><body><main><h1>card</h1>{render_fragment(sample)}</main></body></html>"
                 if is_card
-                else render_html(sample),
+                else render_html(sample, {}),
                 encoding="utf-8",
             )
         return path.as_uri()

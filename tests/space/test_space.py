@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from tiers import slow_sample
 
 from skfairtest import InputSpace, SBFTAuditor
+from skfairtest.space._containers import make_container
 
 MANY = np.arange(24) % 7
 ARRAYS = {
@@ -472,3 +473,40 @@ def test_encode_refuses_unknown_values_and_missing_columns(mixed_space, change, 
 def test_encode_refuses_another_kind_of_table(mixed_space):
     with pytest.raises(TypeError, match="pandas.DataFrame"):
         mixed_space.encode(pl.DataFrame({"sex": ["f"]}))
+
+
+def test_all_columns_are_read_as_each_is():
+    X = pd.DataFrame({"a": [1, 2, 3], "b": [0.5, np.nan, 2], "c": ["x", "y", None]})
+    X = X.assign(d=X["a"].astype("int8"), e=X["a"] > 1, f=X["a"].astype("Int64"), g=X["c"])
+    X["when"] = pd.to_datetime(["2020-01-01", "2021-01-01", None])
+    for table in (X, X[["a", "b", "d"]], X[["d", "a"]].to_numpy(), X[["c", "when"]]):
+        container = make_container(table)
+        for j, values in enumerate(container.all_values(table)):
+            expected = container.column_values(table, j)
+            assert values.dtype == expected.dtype
+            pd.testing.assert_series_equal(pd.Series(values), pd.Series(expected))
+
+
+def test_numbers_of_a_wide_table_are_read_and_written_in_one_go(monkeypatch):
+    X = pd.DataFrame(np.random.default_rng(0).integers(0, 9, (50, 30))).add_prefix("c")
+    asked, get = [], pd.DataFrame.__getitem__
+
+    def noted(self, key):
+        asked.append(key)
+        return get(self, key)
+
+    monkeypatch.setattr(pd.DataFrame, "__getitem__", noted)
+    space = InputSpace().fit(X, ["c0"])
+    back = space.decode(space.encode(X))
+    assert len(asked) < 10
+    assert_frame_equal(back, X)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+def test_a_missing_number_changes_the_dtype_of_its_column_alone(dtype):
+    X = pd.DataFrame({"a": [1, 2, 3], "b": [4, 5, 6]}).astype(dtype)
+    space = InputSpace().fit(X, ["a"])
+    Z = space.encode(X)
+    Z[0, 1] = np.nan
+    dtypes = [str(own) for own in space.layout.container.build(Z, space.layout.fields).dtypes]
+    assert dtypes == [dtype, "float64" if dtype == "int64" else dtype]

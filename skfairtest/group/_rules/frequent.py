@@ -206,8 +206,7 @@ class FrequentRules:
             )  # fmt: skip
             if at[1] > MOST_RULES:
                 raise RuleLimitExceeded
-            if deadline < math.inf:
-                _clock.check_time(deadline)
+            _clock.check_time(deadline)
         n = int(at[1])
         parents, last, counts = (array[:n].copy() for array in found)
         return parents, last, counts, marks[:n].copy()
@@ -458,8 +457,7 @@ def _search_with_numpy(
         if len(parents) + len(ahead) > MOST_RULES:
             raise RuleLimitExceeded
         for p, (condition, count, mark) in enumerate(zip(*own, strict=True)):
-            if deadline < math.inf:
-                _clock.check_time(deadline)
+            _clock.check_time(deadline)
             parents.append(parent)
             last.append(condition)
             counts.append(count)

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from skfairtest import _clock
 from skfairtest._typing import Bools
 from skfairtest.exceptions import users_level
 from skfairtest.group._rules.attribute import (
@@ -156,6 +157,7 @@ class AttributeTables:
         for source, table, places in parts:
             kept = []
             for j in places:
+                _clock.check_ending()
                 column = source.read(table, j)
                 wish = bins_of(column.name, j, bins, how.label, how.bins)
                 attribute, here = divide_column(column, how._replace(bins=wish))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import field
 from typing import Any
@@ -34,7 +35,7 @@ from skfairtest._validation import (
     warn_of_retraining,
     warn_of_target,
 )
-from skfairtest.base import check_threshold
+from skfairtest.base import check_max_time, check_threshold
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.finding._fitted_cards import moved_card
 from skfairtest.finding._shown import ShownFinding
@@ -44,6 +45,7 @@ from skfairtest.individual._flip_test.groups import Groups, shown_values
 from skfairtest.individual._flip_test.maps import check_transport
 from skfairtest.individual._flip_test.quality import check_classifier, warn_of_quality
 from skfairtest.oracle._model import RESPONSE_METHODS, Model
+from skfairtest.oracle._row_answers import RowAnswers
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._sample import SAMPLE_ROWS, sample_chunks
@@ -106,6 +108,11 @@ class FlipTestAuditor(
         Has to tell moved rows from real ones of the other group. It is given numbers that stand for
         the values, NaN for missing ones. None means a `HistGradientBoostingClassifier`. One of your
         own needs a seed of its own, if the same seed is to give the same result.
+    max_time : float, default=None
+        Time limit in seconds; the estimator's own `fit` does not count. All rows are moved first.
+        What columns carry, how good the map is and intervals follow as far as there is time:
+        `columns_` then lacks pairs of groups, AUCs are NaN, or intervals rest on fewer repetitions
+        than `n_bootstrap`, and `stop_reason_` says so. None sets no limit.
     n_jobs : int, default=None
         Number of parts of a large batch that are predicted at the same time. None means 1, or the
         setting of `joblib.parallel_config`. The result does not depend on it.
@@ -166,8 +173,8 @@ class FlipTestAuditor(
     n_queries_, seconds_ : int, float
         The cost.
     stop_reason_, stop_kind_ : str
-        Why the run ended, in words and as one of "complete", "callback", "interrupted" and
-        "failed".
+        Why the run ended, in words and as one of "complete", "max_time", "callback", "interrupted"
+        and "failed".
     groups_ : ndarray of shape (n_groups,)
         The groups: the values of one attribute, or of several, joined by commas.
     sensitive_features_ : list
@@ -255,6 +262,7 @@ class FlipTestAuditor(
     confidence: float = real(default=0.95, interval="(0, 1)", hint="0.95 is usual.")
     attribution: str = one_of(default="shapley", options=ATTRIBUTIONS)
     classifier: Any = checked(default=None, check=lambda _, value: check_classifier(value))
+    max_time: float | None = checked(default=None, check=check_max_time)
     n_jobs: int | None = checked(default=None, check=check_n_jobs)
     random_state: Any = None
     verbose: int = checked(default=0, check=check_verbose)
@@ -290,7 +298,8 @@ class FlipTestAuditor(
         ------
         ValueError, TypeError
             If parameters or input cannot be audited, such as a group of one row, missing sensitive
-            values or more than 64 groups; raised before the first query.
+            values or more than 64 groups; raised before the first query. Also if `max_time` is over
+            before all rows are moved.
         NotFittedError
             If the estimator is not fitted and `y` is not given.
         EstimatorFailedError
@@ -309,6 +318,13 @@ class FlipTestAuditor(
         NoDisparityWarning
             If the output of no row changes.
         """
+        return self._fit(X, y, sensitive_features, fit_params)
+
+    def _fit(
+        self, X: Any, y: Any, sensitive_features: Any, fit_params: dict[str, Any],
+        model: Model | None = None, known: RowAnswers | None = None,
+    ) -> Any:  # fmt: skip
+        """Fit; `known` is what a `model`, which was probed, has answered to the rows before."""
         self._check_params()
         start = _clock.now()
         # Whatever is refused below leaves the results of an earlier fit as they are.
@@ -316,13 +332,26 @@ class FlipTestAuditor(
         X = self._in_memory(owner, X, y, sensitive_features, fit_params)
         rng = make_generator(self.random_state)
         X, space, groups = self._read(owner, X, y, sensitive_features)
+        seconds = _clock.now() - start
         warn_of_retraining(self.estimator, y)
         warn_of_target(X, y)
         estimator = fitted_estimator(self, X, y, self._routed(fit_params, sensitive_features))
-        progress = Progress(self, X, self.verbose)
-        model = Model(estimator, space, response_method=self.response_method, n_jobs=self.n_jobs)
-        audit = Audit(self, model, space, groups, rng)
-        results = audit.first()
+        start, progress = _clock.now() - seconds, Progress(self, X, self.verbose)
+        deadline = math.inf if self.max_time is None else start + self.max_time
+        if model is None:
+            method = self.response_method
+            model = Model(estimator, space, response_method=method, n_jobs=self.n_jobs)
+        audit = Audit(self, model.with_table(space), space, groups, rng, known, deadline)
+        try:
+            with _clock.ending(deadline):
+                results = audit.first()
+        except _clock.OutOfTime:
+            if self.max_time is None:
+                raise
+            raise ValueError(
+                f"max_time={self.max_time:g} s was over before the map was learned and all "
+                f"{len(space.data):,} rows were moved. Raise max_time, or pass fewer rows."
+            ) from None
         ended = audit.repeat(progress)
         results |= audit.intervals()
         fitted = {
@@ -343,7 +372,7 @@ class FlipTestAuditor(
         if ended is not None and not isinstance(ended, StopSearch):
             raise ended  # what was found before is kept
         audit.warn_of_moves()
-        warn_of_quality(self.map_quality_)
+        warn_of_quality(self.map_quality_, is_whole=self.stop_kind_ != "max_time")
         if not self.n_found_ and not self.fairness_degree_:
             warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=users_level())
         progress.finish()

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.individual._flip_test.judge import ComparedGroup, Judge, Outputs
 from skfairtest.individual._flip_test.maps import differs
@@ -170,14 +171,13 @@ class _Values:
         """
         if not masks:
             return []
-        parts = []
-        for mask in masks:
-            Z = self.rows.copy()
-            Z[:, self.columns] = np.where(mask, self.moved[:, self.columns], Z[:, self.columns])
-            parts.append(Z)
         n = len(self)
+        Z = np.tile(self.rows, (len(masks), 1))
+        moved, own = self.moved[:, self.columns], self.rows[:, self.columns]
+        for k, mask in enumerate(masks):
+            Z[k * n : (k + 1) * n, self.columns] = np.where(mask, moved, own)
         instead = self.before.at(np.tile(np.arange(n), len(masks)))
-        outputs = self.judge.ask_where_valid(np.concatenate(parts), instead)
+        outputs = self.judge.ask_where_valid(Z, instead)
         return [self.read(outputs.at(slice(k * n, (k + 1) * n))) for k in range(len(masks))]
 
     def ends(self) -> tuple[Floats, Floats]:
@@ -199,9 +199,11 @@ def along(values: _Values, orders: Ints) -> Carried:
     found = np.zeros((n, d, 2))
     rows = np.arange(n)
     last, end = values.ends()
-    # The model is asked about 50,000 rows with changed columns at once.
-    at_once = max(1, 50_000 // max(1, n))
+    # The model is asked about 50,000 rows with changed columns at once, and about fewer where
+    # they have many columns.
+    at_once = max(1, min(50_000, 2**23 // max(1, d)) // max(1, n))
     for start in range(0, d, at_once):
+        _clock.check_ending()
         steps = range(start, min(d, start + at_once))
         asked = values.of_each([rank <= step for step in steps if step < d - 1])
         for step, here in zip(steps, [*asked, end], strict=False):
@@ -218,6 +220,7 @@ def shapley(values: _Values, d: int) -> Carried:
     every[0], every[-1] = first, last
     members = (np.arange(2**d)[:, None] >> np.arange(d)) & 1 == 1
     for k in range(1, 2**d - 1):
+        _clock.check_ending()
         (every[k],) = values.of_each([members[k]])
     sizes = members.sum(axis=1)
     found = np.zeros((n, d, 2))

@@ -10,6 +10,7 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.individual._flip_test.maps import MovedRows
 from skfairtest.oracle._compare import Comparison, compare
 from skfairtest.oracle._model import PROBE_ROWS, Labels, Model, hash_labels
+from skfairtest.oracle._row_answers import RowAnswers
 from skfairtest.oracle._second_answers import SecondAnswers
 
 
@@ -109,22 +110,23 @@ class Judge:
         )
 
     def compare_all(
-        self, Z: Floats, before: Outputs, moved: list[MovedRows], *, verify: bool = False
+        self, Z: Floats, before: Outputs, moved: list[MovedRows], verify: RowAnswers | None = None
     ) -> list[ComparedGroup]:
         """Compare rows with their moved twins, about all of which the model is asked at once.
 
-        With `verify` a flip counts where `predict` says so, too, and the first rows that differ
-        are asked again: an error says so where the answers are others.
+        With the answers to the rows as `verify` a flip counts where `predict` says so, too, and
+        the first rows that differ are asked again: an error says so where the answers are others.
         """
         rows = np.concatenate([part.rows for part in moved])
         twins = np.concatenate([part.Z for part in moved])
         before, after = before.at(rows), self.ask(twins)
         shown = self.compare(before, after)
-        if verify:
+        if verify is not None:
             second = SecondAnswers(self.model)
             if len(again := second.first(shown.disparity)):
                 second.compare(after.at(again), self.model.ask(twins[again]))
-            shown = shown._replace(verdict=self._agrees_with_predict(Z[rows], twins, shown.verdict))
+            verdict = self._agrees_with_predict(Z, verify, rows, twins, shown.verdict)
+            shown = shown._replace(verdict=verdict)
         found, start = [], 0
         for part in moved:
             here = slice(start, start + len(part.rows))
@@ -137,7 +139,9 @@ class Judge:
             start = here.stop
         return found
 
-    def _agrees_with_predict(self, Z: Floats, moved: Floats, verdict: Any) -> Any:
+    def _agrees_with_predict(
+        self, Z: Floats, known: RowAnswers, rows: Ints, moved: Floats, verdict: Any
+    ) -> Any:
         """Return the verdicts that `predict` agrees with, where labels were read off the scores."""
         if not (self.model.infers_labels and self.by_labels):
             return verdict
@@ -145,8 +149,10 @@ class Judge:
         if not len(flips):
             return verdict
         verdict = verdict.copy()
-        labels = self.model.labels(np.concatenate([Z[flips], moved[flips]]))
-        verdict[flips] = labels[: len(flips)] != labels[len(flips) :]
+        new = np.setdiff1d(rows[flips], np.flatnonzero(known.is_predicted))
+        labels = self.model.labels(np.concatenate([Z[new], moved[flips]]))
+        known.keep_predicted(new, labels[: len(new)])
+        verdict[flips] = known.predicted[rows[flips]] != labels[len(new) :]
         return verdict
 
     def names(self, codes: Any, Z: Floats) -> dict[int, Any]:

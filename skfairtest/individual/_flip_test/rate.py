@@ -11,6 +11,7 @@ from skfairtest._validation import check_table, fitted_estimator
 from skfairtest.individual._flip_test.judge import Judge
 from skfairtest.individual._flip_test.maps import Maps, MovedRows
 from skfairtest.oracle._model import Model
+from skfairtest.oracle._row_answers import RowAnswers
 
 
 class Changes(NamedTuple):
@@ -33,7 +34,7 @@ def changes_of(model: Model, Z: Floats, moved: list[MovedRows], threshold: float
     judge = Judge(model, threshold)
     judge.probe(Z)
     differs, disparity = np.zeros(len(Z), dtype=bool), np.zeros(len(Z))
-    for part in judge.compare_all(Z, judge.ask(Z), moved, verify=True):
+    for part in judge.compare_all(Z, judge.ask(Z), moved, RowAnswers(len(Z))):
         differs[part.rows] |= part.shown.verdict
         disparity[part.rows] = np.maximum(disparity[part.rows], part.shown.disparity)
     return Changes(differs, disparity)

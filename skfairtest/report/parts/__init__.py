@@ -1,51 +1,54 @@
-"""The parts of an audit. Each is a file or a folder here, and an object in this list.
+"""The parts of an audit. Each is a file or a folder here, and tells all about itself.
 
-The order is that in which a report speaks of them; when they run, their tasks say.
+The registry has an object of each `Part` that a module here defines, in the order of their `place`,
+in which a report speaks of them; when they run, their tasks say. What runs, what is written and
+read, limits and pages go over it; a part from elsewhere may be appended.
 """
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import cache, reduce
+from importlib import import_module
 from operator import or_
-from typing import TYPE_CHECKING, Annotated
+from pkgutil import iter_modules
+from typing import Annotated, Any
+
+import msgspec
 
 from skfairtest.report._redact import neither
 from skfairtest.report._types import PartResult, Report
 from skfairtest.report.parts._part import Part
-from skfairtest.report.parts.certificate import Certificates
-from skfairtest.report.parts.errors import Errors
-from skfairtest.report.parts.groups import SensitiveGroups
-from skfairtest.report.parts.moved import MovedTwins
-from skfairtest.report.parts.perturbed import PerturbedGroups
-from skfairtest.report.parts.predictions import Predictions
-from skfairtest.report.parts.rows import Rows
-from skfairtest.report.parts.search import Search
-from skfairtest.report.parts.selection import Selection
-from skfairtest.report.parts.twins import LargestDifferences
-
-PARTS: tuple[Part, ...] = (
-    Predictions(),
-    Rows(),
-    LargestDifferences(),
-    Search(),
-    Certificates(),
-    Selection(),
-    SensitiveGroups(),
-    Errors(),
-    PerturbedGroups(),
-    MovedTwins(),
-)
-
-if TYPE_CHECKING:
-    AnyPart = PartResult
-else:
-    AnyPart = reduce(or_, [part.result for part in PARTS])
 
 
-class WrittenReport(Report, frozen=True, kw_only=True):
-    """What skfairtest.audit found. Figures that are not known are null."""
+def _parts() -> list[Part]:
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    kinds = {one for module in modules for one in vars(module).values() if isinstance(one, type)}
+    parts = [kind() for kind in kinds if issubclass(kind, Part) and kind is not Part]
+    return sorted(parts, key=lambda part: part.place)
 
-    parts: Annotated[list[AnyPart], neither("In the order in which they ran.")]
+
+PARTS = _parts()
+
+
+def written_report() -> type[Report]:
+    """The type of a report that is read: its parts are any of those in the registry."""
+    return _with_results(*(part.result for part in PARTS))
+
+
+@cache
+def _with_results(*kinds: type[PartResult]) -> type[Report]:
+    any_part: Any = reduce(or_, kinds)
+    parts = Annotated[list[any_part], neither("In the order in which they ran.")]
+    made: Any = msgspec.defstruct(
+        "WrittenReport",
+        [("parts", parts)],
+        bases=(Report,),
+        namespace={"__doc__": Report.__doc__},
+        frozen=True,
+        kw_only=True,
+    )
+    kind: type[Report] = made
+    return kind
 
 
 def part_named(name: str) -> Part:

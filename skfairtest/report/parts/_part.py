@@ -82,12 +82,14 @@ class Task:
 
 
 class Part:
-    """A part of an audit; a subclass in a file of its own, and an object of it in the registry.
+    """A part of an audit: a subclass in a file of its own, of which the registry has an object.
 
     Attributes
     ----------
     result : type
         Type of its results.
+    place : int
+        Where the report speaks of it, among all parts.
     needs : tuple of type
         Results of other parts that it builds on.
     always : bool
@@ -102,6 +104,7 @@ class Part:
     """
 
     result: ClassVar[type[PartResult]]
+    place: ClassVar[int]
     needs: ClassVar[tuple[type[PartResult], ...]] = ()
     always: ClassVar[bool] = False
     option: ClassVar[str] = ""

@@ -38,6 +38,7 @@ class Certificates(Part):
     """Bounds what each search may have missed."""
 
     result = CertificatePart
+    place = 50
     needs = (SearchPart,)
     option = "certify"
 

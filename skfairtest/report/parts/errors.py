@@ -103,6 +103,7 @@ class Errors(Part):
     """Searches the rows whose truth is known for the groups for which the model errs most."""
 
     result = ErrorsPart
+    place = 80
     needs = (PredictionsPart,)
     displays = {"errors": errors_display}
 

@@ -106,12 +106,11 @@ def check_groups(report: Report, limit: float, estimates_decide: bool) -> LimitC
     small = f"groups under {part.min_support:.0%} of the rows were not compared"
     # The search does not list what it leaves out; of known groups the selection table does.
     left_out = small_groups(report)
-    if left_out:
-        small += f" ({first_of(left_out)} among them)"
+    few_rows = f"of few rows: {first_of(left_out)}" if left_out else ""
     side = "above" if known.value > limit else "within"
     words = "; ".join([in_its_interval(known, limit, status, side), small, *alone])
     status = "undecided" if alone and status == "within" else status
-    return checked(name, limit, status, known, words, [small, *left_out, *alone])
+    return checked(name, limit, status, known, words, [small, *left_out, *alone], few_rows)
 
 
 def which_are_small(report: Report) -> list[TextBlock]:
@@ -141,6 +140,7 @@ class SensitiveGroups(Part):
     """Searches the rows for the groups that differ most from all other rows."""
 
     result = GroupsPart
+    place = 70
     needs = (PredictionsPart,)
     option = "groups"
     limits = {"max_group_score": check_groups}

@@ -119,6 +119,7 @@ class PerturbedGroups(Part):
     """Runs the TestSGDAuditor that was given: a question of its own, answered where it is asked."""
 
     result = PerturbedGroupsPart
+    place = 90
     needs = (PredictionsPart,)
     option = "groups"
     displays = {"perturbed_groups": perturbed_display}

@@ -44,6 +44,7 @@ class Predictions(Part):
     """Predicts the rows of the data once, for all other parts."""
 
     result = PredictionsPart
+    place = 10
 
     def tasks(self, context: AuditContext) -> Iterable[Task]:
         """One task, the first of all."""
@@ -67,6 +68,23 @@ class Predictions(Part):
 
 
 def predict_rows(context: AuditContext, deadline: Deadline) -> PredictionsPart:
+    """Predict the rows of the data, unless an earlier audit has."""
+    queries = 0
+    if not len(context.predicted):
+        ask_rows(context, deadline)
+        queries = context.n_queries  # this part is the first, and got to know the model, too
+    keys = row_keys(context.space.layout.plain.encode(context.table)[context.rows])
+    return PredictionsPart(
+        n=len(context.rows),
+        n_distinct=len(distinct(keys)[0]),
+        n_rows=len(context.space.data),
+        performance=_performance(context),
+        queries=queries,
+        early=context.sampled(context.rows),
+    )
+
+
+def ask_rows(context: AuditContext, deadline: Deadline) -> None:
     """Predict the rows of the data, or a random sample of them where all take too long.
 
     Distinct rows are asked once, for all parts.
@@ -98,14 +116,7 @@ def predict_rows(context: AuditContext, deadline: Deadline) -> PredictionsPart:
     known = len(order) if done == len(rows) else int(first[done])
     asked = np.argsort(order[:known])
     context.rows, context.predicted = order[asked], predicted[back[asked]]
-    return PredictionsPart(
-        n=known,
-        n_distinct=done,
-        n_rows=len(context.space.data),
-        performance=_performance(context),
-        queries=context.n_queries,  # this part is the first, and got to know the model, too
-        early=context.sampled(context.rows),
-    )
+    context.keep_predicted()
 
 
 def _performance(context: AuditContext) -> Performance | None:

@@ -69,7 +69,7 @@ def first_page(report: Report) -> FirstPage:
     said["sure"] = [f"{words[:1].upper()}{words[1:]}.", whole_or_not(report)]
     said["limits"] = ["No limits were given."]
     checks = [] if report.limits is None else report.limits.checks
-    limits = [VerdictBlock(VERDICTS[one.status], f"{isolate(one.words)}.") for one in checks]
+    limits = [VerdictBlock(VERDICTS[one.status], f"{isolate(one.sentence)}.") for one in checks]
     return FirstPage(said, limits, next_steps(report))
 
 

@@ -37,7 +37,7 @@ def render_html(report: Report, about: Mapping[str, str | None]) -> str:
     page = _environment().get_template("report.html.j2")
     return page.render(
         report=report,
-        title=about.get("title") or title_of(report),
+        title=title_of(report),
         about=about,
         sections=sections_of(report),
         picture=_Pictures(),

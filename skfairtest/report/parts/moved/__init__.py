@@ -24,6 +24,7 @@ class MovedTwins(Part):
     """Moves people to the other groups of each attribute, and counts whose decision changes."""
 
     result = MovedPart
+    place = 100
     needs = (PredictionsPart,)
     option = "moved"
     limits: ClassVar = {NAME: check_moved}

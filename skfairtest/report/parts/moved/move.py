@@ -148,15 +148,15 @@ def measure_moved(
     # Where one group is rare, more rows have enough of it.
     wanted = max(of.most_rows, SETTINGS.least_of_group * n_rows / counts.iloc[1] + 1)
     most = n = int(min(n_rows, wanted, SETTINGS.most_queries / each))
+    order = _in_proportion(values, context.shuffled())
     if deadline.seconds is not None:
         # Half of its time is for predictions: classifiers judge the map in the rest.
-        budget = _affordable(context, 0.5 * deadline.left)
+        budget = _affordable(context, order, 0.5 * deadline.left)
         n = min(most, int(budget / each))
         if again and n < min(most, SETTINGS.least_rows):
             # Shares without intervals are more than nothing.
             again = 0
             n = min(most, int(budget / _queries_a_row(n_groups, context.space.n_features, 0)))
-    order = _in_proportion(values, context.shuffled())
     rows, left = _large_groups(values, np.sort(order[:n]))
     groups = values.iloc[rows]
     is_slow = n > SETTINGS.n_trial and type(of.transport) is not QuantileTransport
@@ -171,7 +171,11 @@ def measure_moved(
         why = f"{limit} {n:,} people, too few of each group"
         return replace(left_out, reason=why, early=f"0 of {n_rows:,} rows" if n < most else "")
     auditor = _auditor(context, name, of, above, again)
-    auditor.fit(context.rows_of(rows)[0], sensitive_features=_not_in_model(context, name, rows))
+    usable = context.space._is_decoded(rows)
+    known = context.answers.part(rows, usable)
+    table, beside = context.rows_of(rows)[0], _not_in_model(context, name, rows)
+    auditor._fit(table, None, beside, {}, context.model, known)
+    context.answers.learn(known, rows, usable)
     context.auditors[blank.name] = auditor
     low, high = (float(end) for end in auditor.moved_rate_interval_)
     return replace(
@@ -186,7 +190,7 @@ def measure_moved(
         flips=_listed(Flips, auditor.flips_),
         columns=_listed(MovedColumn, moved_columns(auditor)),
         maps=_listed(MapQuality, auditor.map_quality_),
-        queries=int(auditor.n_queries_) + context.n_queries - before,
+        queries=context.n_queries - before,
         early=_early(context, of, order, again) if n < most or again < of.n_again else "",
     )
 
@@ -265,19 +269,21 @@ def _queries_a_row(n_groups: int, n_columns: int, again: int) -> float:
     return 1 + (n_groups - 1) * (1 + n_columns + 2 * again + columns_again)
 
 
-def _affordable(context: AuditContext, seconds: float) -> int:
+def _affordable(context: AuditContext, order: Ints, seconds: float) -> int:
     """How many predictions fit into so many seconds, by the pace of many rows at once.
 
-    That of the few rows that a search asks about at a time is much slower.
+    It is that of rows which have to be asked anyway, in this order, or that of all rows before.
     """
+    model, answers, paces = context.model, context.answers, []
+    new = order[~answers.is_asked[order] & context.space._is_decoded(order)]
     # A tenth of the time at most measures the pace, on up to a thousand rows.
-    Z = context.space.data[: context.affordable(0.1 * seconds, 1_000)]
-    spent = []
-    for _ in range(2):  # the first time, a model may have to warm up
-        began = _clock.now()
-        context.model.ask(Z)
-        spent.append(_clock.now() - began)
-    pace = min(spent) / len(Z)
+    new = new[: context.affordable(0.1 * seconds, 1_000)]
+    for places in np.array_split(new, 2):  # the first time, a model may have to warm up
+        if len(places):
+            began = _clock.now()
+            answers.ask(model, context.space.data[places], places)
+            paces.append((_clock.now() - began) / len(places))
+    pace = min(paces) if paces else context.budget.seconds_a_query * model.cost
     most = SETTINGS.most_queries
     return int(min(most, seconds / pace)) if pace else most
 

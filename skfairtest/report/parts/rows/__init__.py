@@ -24,6 +24,7 @@ class Rows(Part):
     """Compares the rows with their twins in each sensitive attribute, and in all together."""
 
     result = RowsPart
+    place = 20
     needs = (PredictionsPart,)
     limits = {"max_on_data_rate": check_rate}
     displays = {"curve": curve}

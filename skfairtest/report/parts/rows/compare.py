@@ -64,10 +64,12 @@ def compare_rows(
         context.shuffled(),
     )
     rows = comparison.rows(take_rows(context.table, order))
-    any_compared = False
+    any_compared, n = False, 0
     with context.within(deadline):
         for compared in comparison.compare(rows):
             any_compared |= bool(compared.valid.any())
+            context.keep_compared(order[n : n + len(compared.rows)], compared)
+            n += len(compared.rows)
             shown = Shown(compared.shown.disparity, compared.shown.verdict, compared.pair)
             kept.append((shown, look_at_twins(comparison, compared)))
     if not any_compared:

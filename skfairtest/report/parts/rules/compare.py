@@ -45,11 +45,12 @@ def compare_rules(
         attributes=names,
         sensitive_features=sensitive,
         max_conditions=3,  # longer rules nobody reads
-        max_time=deadline.seconds,
+        max_time=min(deadline.left, 1e9),  # without one, too many rules would be an error
         n_jobs=context.n_jobs,
         random_state=context.seed,
     )
     auditor.fit(X, truth, y_pred=predicted, sensitive_features=not_in_model)
+    is_late = auditor.stop_kind_ == "max_time" and deadline.seconds is not None
     context.auditors[blank.of or blank.part] = auditor
     all_rules, listed = auditor.rules_, auditor.short_list_
     # A report lists ten rules.
@@ -65,7 +66,7 @@ def compare_rules(
         overall=auditor.overall_,
         max_conditions=auditor.max_conditions_,
         n_differ=int(all_rules["differs"].sum()),
-        early=auditor.stop_reason_ if auditor.stop_kind_ == "max_time" else "",
+        early=auditor.stop_reason_ if is_late else "",
     )
 
 

@@ -21,6 +21,7 @@ class Search(Part):
     """Searches the domain for the twins that the model treats most differently."""
 
     result = SearchPart
+    place = 40
     needs = (PredictionsPart, RowsPart)
     displays = {"history": history_display}
 

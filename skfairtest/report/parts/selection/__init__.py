@@ -35,6 +35,7 @@ class Selection(Part):
     """Counts favourable predictions by group."""
 
     result = SelectionPart
+    place = 60
     needs = (PredictionsPart,)
     limits = {"min_impact_ratio": check_ratio}
     displays = {"selection": selection_display}

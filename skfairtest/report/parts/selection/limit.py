@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from skfairtest.group._rules.sensitive_groups import TIMES
+from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS, TIMES
 from skfairtest.report._figures import KnownFigure, real
 from skfairtest.report._limit_checks import at_least, checked, first_of, in_its_interval, unchecked
 from skfairtest.report._types import LimitCheck, Report
 from skfairtest.report.parts.selection.results import GroupRates, SelectionPart
 from skfairtest.report.parts.selection.words import named, smallest_ratio
+from skfairtest.report.render.words import group_named
 
 
 def check_ratio(report: Report, limit: float, estimates_decide: bool) -> LimitCheck:
@@ -32,13 +33,15 @@ def check_ratio(report: Report, limit: float, estimates_decide: bool) -> LimitCh
     if not ratios:
         reason = "no attribute has two groups that can be compared"
         return unchecked(name, limit, unknown, reason)
-    known = smallest_ratio(part, ratios)
+    known = smallest_ratio(part, ratios, _name)
     status = at_least(known, limit, estimates_decide)
     side = "below" if known.value < limit else "not below"
     words = in_its_interval(known, limit, status, side)
     widest = min(ratios, key=lambda group: real(group.ratio.low))
-    if status == "undecided" and named(widest) not in known.figure:
-        words += f", because little is known of {named(widest)}"
+    told = [group for group in ratios if _name(group) in known.figure]
+    if status == "undecided" and _name(widest) not in known.figure:
+        words += f", because little is known of {_name(widest)}"
+        told.append(widest)
     if small:
         where = "" if part.without_people else ", as noted in the selection table"
         few = first_of([group.group for group in small])
@@ -47,7 +50,17 @@ def check_ratio(report: Report, limit: float, estimates_decide: bool) -> LimitCh
     words = "; ".join([words, *alone])
     status = "undecided" if alone and status == "within" else status
     left_out = [": ".join(filter(None, (named(group), group.note))) for group in small]
-    return checked(name, limit, status, known, words, [*left_out, *alone])
+    few_people = "; ".join(
+        f"{group.group} has {group.n} rows"
+        for group in told
+        if group.n is not None and group.n < FEWEST_ROWS
+    )
+    return checked(name, limit, status, known, words, [*left_out, *alone], few_people)
+
+
+def _name(group: GroupRates, *, alone: bool = False) -> str:
+    """A group without the number of its people, which files may leave out."""
+    return group_named(group.group, group.attribute, alone=alone)
 
 
 def not_compared(every: Sequence[GroupRates], comparable: Sequence[GroupRates]) -> list[str]:

@@ -30,7 +30,7 @@ def rates(report: Report) -> str:
     """Rates of the groups, and the lowest impact ratio with its interval."""
     part = report.first(SelectionPart)
     if not part.groups:
-        return f"Not compared: {part.reason}." if part.reason else "Not compared."
+        return f"Not compared: {part.reason.rstrip('.')}." if part.reason else "Not compared."
     attributes = list(dict.fromkeys(group.attribute for group in part.groups))
     names = [name for name in report.sensitive_features if name in attributes] or attributes
     if not part.with_ratio:
@@ -119,11 +119,13 @@ def farthest(
     return max(ends, key=lambda both: figure_of(both[1]) - figure_of(both[0]))
 
 
-def smallest_ratio(part: SelectionPart, groups: Sequence[GroupRates]) -> KnownFigure:
+def smallest_ratio(
+    part: SelectionPart, groups: Sequence[GroupRates], name: Callable[..., str] = named
+) -> KnownFigure:
     """The smallest impact ratio of these groups, whichever has it in truth.
 
     They are those with a ratio, or fewer: ratios are then to the highest rate among these, of which
-    no interval is known.
+    no interval is known. `name` writes a group.
     """
     highest = {group.attribute: group for group in sorted(groups, key=ratio_of)}
     is_whole = len(groups) == len(part.with_ratio)
@@ -133,8 +135,8 @@ def smallest_ratio(part: SelectionPart, groups: Sequence[GroupRates]) -> KnownFi
         return ratio_of(group) / most if most else math.inf  # nobody is favoured here
 
     worst = min(groups, key=ratio)
-    best = named(highest[worst.attribute], alone=True)
-    words = f"impact ratio of {named(worst)} to {best}, the smallest of {len(groups):,} groups"
+    best = name(highest[worst.attribute], alone=True)
+    words = f"impact ratio of {name(worst)} to {best}, the smallest of {len(groups):,} groups"
     if not is_whole:
         value = ratio(worst) if ratio(worst) < math.inf else math.nan
         return KnownFigure(words, value, interval="estimate")

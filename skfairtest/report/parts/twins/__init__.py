@@ -29,6 +29,7 @@ class LargestDifferences(Part):
     """
 
     result = TwinsPart
+    place = 30
     needs = (RowsPart, SearchPart, CertificatePart)
     always = True
     limits = {"max_degree": check_degree}
