@@ -64,12 +64,16 @@ def with_difference(first: float, second: float) -> tuple[str, str, str]:
     decimals = [len(word.partition(".")[2]) for word in words if word != "0"]
     if not math.isfinite(first - second) or any("e" in word for word in words):
         return *words, number(abs(first - second))
-    for after in range(min(decimals, default=0), 17):
+    # More than two digits more say less, not more; what still does not add up is made to.
+    for after in range(min(decimals, default=0), min(decimals, default=0) + 3):
         one, other, apart = (round(x, after) for x in (first, second, abs(first - second)))
         hides = any(x != 0 == shown for x, shown in ((first, one), (second, other)))
         if not hides and round(abs(one - other) - apart, after) == 0:
-            return f"{one:,.{after}f}", f"{other:,.{after}f}", f"{apart:,.{after}f}"
-    return *words, number(abs(first - second))
+            break
+    if hides:
+        return *words, number(abs(first - second))
+    apart = abs(one - other)
+    return f"{one:,.{after}f}", f"{other:,.{after}f}", f"{apart:,.{after}f}"
 
 
 def value_text(value: Any) -> str:

@@ -35,7 +35,7 @@ from skfairtest.exceptions import EstimatorFailedError, MitigationWarning, NoDis
 from skfairtest.finding import _card
 from skfairtest.finding._card import card_css, findings_card, in_html, numbers_table, pair_table
 from skfairtest.finding._pair import Cell, Pair, worst_pair
-from skfairtest.finding._words import difference_sentence, two_numbers
+from skfairtest.finding._words import difference_sentence, two_numbers, with_difference
 from skfairtest.inspection._style import COLORS
 
 EVIL = "<script>alert('x')</script> \"&amp;'"
@@ -541,3 +541,12 @@ def test_a_group_that_differs_by_an_unknown_amount_is_shown_to_differ():
     rows = re.findall(r"<tr>(.*?)</tr>", auditor._repr_html_())
     worst = next(row for row in rows if "age from 35" in row)
     assert "above 0" in worst and "yes" in worst
+
+
+def test_outputs_and_their_difference_add_up_in_a_few_digits():
+    rng = np.random.default_rng(0)
+    for first, second in rng.random((2_000, 2)):
+        words = with_difference(first, second)
+        one, other, apart = map(float, words)
+        assert abs(abs(one - other) - apart) < 1e-9 and abs(apart - abs(first - second)) <= 0.005
+        assert max(map(len, words)) <= 9 or min(first, second) < 0.001
