@@ -83,7 +83,9 @@ class AuditReport:
     `save_html` hold the figures, the pairs found and the ten worst rows of the data. These are data
     of real people, so take care who gets the files: ``rows="counts"`` leaves out all rows, and all
     inputs of the search that equal a row but for the sensitive columns; ``rows="none"`` also leaves
-    out how many people of which group would get what.
+    out numbers and shares of people. The domain, and the inputs that are made up within it, show
+    the smallest and largest value of each column: give ``InputSpace(bounds=...)`` where these are
+    nobody's business.
 
     Examples
     --------
