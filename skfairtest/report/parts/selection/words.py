@@ -140,7 +140,7 @@ def smallest_ratio(
     if not is_whole:
         value = ratio(worst) if ratio(worst) < math.inf else math.nan
         return KnownFigure(words, value, interval="estimate")
-    interval = f"{part.confidence:.0%} interval for all groups at once"
+    interval = f"{level(part.confidence)} interval for all groups at once"
     return KnownFigure(words, ratio(worst), real(part.low), real(part.high), interval)
 
 
