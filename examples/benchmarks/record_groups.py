@@ -29,7 +29,6 @@ from skfairtest import audit, compare_mitigations
 from skfairtest.datasets import make_biased_classification, make_identity_comments
 from skfairtest.group import SubgroupAuditor, TestSGDAuditor, TextSGDAuditor, selection_table
 from skfairtest.report.parts.errors import ErrorsPart
-from skfairtest.report.parts.errors import ErrorsPart
 
 #: Rules of one run that are recorded.
 RULES = 40

@@ -551,6 +551,11 @@ class AuditReport:
             options[name] = True
         context.options = context.options._replace(**options)
         context.results[:] = [one for one in context.results if type(one) is not chosen.result]
+        if not any(True for _ in chosen.tasks(context)):
+            raise ValueError(
+                f"The part {part!r} has nothing to measure here. Say with {name or 'audit'}= what it "
+                "is to measure, such as groups=TestSGDAuditor()."
+            )
         run_tasks(context, [chosen.result], make_progress(progress), Deadline(max_time))
         return report_of(context)
 

@@ -121,7 +121,9 @@ def test_a_small_group_counts_in_each_figure_of_a_ratio_or_in_none(name, n, favo
     assert f"Lowest impact ratio: {value:.2f} ({low:.2f} to {high:.2f} at 95%," in text
     assert f"{ratio}, the smallest of 3 groups." in text and low <= value <= high
     (check,) = report.check(Limits(min_impact_ratio=0.7)).checks
-    assert (check.status, ratio in check.figure) == ("exceeded", True)
+    of = f"of {least} (group) to {most}, the smallest of 3 groups"
+    assert (check.status, of in check.figure) == ("exceeded", True)
+    assert check.people == f"{name} has {n} rows"  # apart, as files may leave it out
     assert (check.value, check.low, check.high) == (pytest.approx(value), low, high)
     # Estimates decide without the small group, which then is no denominator either.
     (check,) = report.check(Limits(min_impact_ratio=0.7, estimates_decide=True)).checks

@@ -423,8 +423,8 @@ SENTENCES = {
     r"All (?P<n>\d+) people were compared;": Reader.compared,
     r"the largest difference is proven for all inputs within the ranges of the data;":
         Reader.says_nothing,
-    r"(?:a search of \d+ queries found no larger difference, which rules out no larger one|no search "
-    r"for a larger difference ran);":
+    r"(?:a search of \d+ queries found no larger difference, which rules out no larger one|"
+    r"no search for a larger difference ran);":
         Reader.says_nothing,
     r"[Rr]ates are of all (?P<n>\d+) predictions;": Reader.compared,
     r"[Rr]ates are of a random sample of (?P<n>\d+) of (?P<n_rows>\d+) people;": Reader.sample,

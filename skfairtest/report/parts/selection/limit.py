@@ -10,7 +10,7 @@ from skfairtest.report._figures import KnownFigure, real
 from skfairtest.report._limit_checks import at_least, checked, first_of, in_its_interval, unchecked
 from skfairtest.report._types import LimitCheck, Report
 from skfairtest.report.parts.selection.results import GroupRates, SelectionPart
-from skfairtest.report.parts.selection.words import named, smallest_ratio
+from skfairtest.report.parts.selection.words import named, smallest_of, smallest_ratio
 from skfairtest.report.render.words import group_named
 
 
@@ -38,10 +38,11 @@ def check_ratio(report: Report, limit: float, estimates_decide: bool) -> LimitCh
     side = "below" if known.value < limit else "not below"
     words = in_its_interval(known, limit, status, side)
     widest = min(ratios, key=lambda group: real(group.ratio.low))
-    told = [group for group in ratios if _name(group) in known.figure]
-    if status == "undecided" and _name(widest) not in known.figure:
+    worst, highest, _ = smallest_of(part, ratios)
+    told = [worst, highest]
+    if status == "undecided" and widest != worst:
         words += f", because little is known of {_name(widest)}"
-        told.append(widest)
+        told += [widest] if widest != highest else []
     if small:
         where = "" if part.without_people else ", as noted in the selection table"
         few = first_of([group.group for group in small])

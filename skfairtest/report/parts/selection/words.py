@@ -119,13 +119,12 @@ def farthest(
     return max(ends, key=lambda both: figure_of(both[1]) - figure_of(both[0]))
 
 
-def smallest_ratio(
-    part: SelectionPart, groups: Sequence[GroupRates], name: Callable[..., str] = named
-) -> KnownFigure:
-    """The smallest impact ratio of these groups, whichever has it in truth.
+def smallest_of(
+    part: SelectionPart, groups: Sequence[GroupRates]
+) -> tuple[GroupRates, GroupRates, float]:
+    """The group with the smallest impact ratio, the one with the highest rate, and the ratio.
 
-    They are those with a ratio, or fewer: ratios are then to the highest rate among these, of which
-    no interval is known. `name` writes a group.
+    They are those with a ratio, or fewer: ratios are then to the highest rate among these.
     """
     highest = {group.attribute: group for group in sorted(groups, key=ratio_of)}
     is_whole = len(groups) == len(part.with_ratio)
@@ -135,13 +134,23 @@ def smallest_ratio(
         return ratio_of(group) / most if most else math.inf  # nobody is favoured here
 
     worst = min(groups, key=ratio)
-    best = name(highest[worst.attribute], alone=True)
+    return worst, highest[worst.attribute], ratio(worst)
+
+
+def smallest_ratio(
+    part: SelectionPart, groups: Sequence[GroupRates], name: Callable[..., str] = named
+) -> KnownFigure:
+    """The smallest impact ratio of these groups, whichever has it in truth.
+
+    Of fewer groups than those with a ratio no interval is known. `name` writes a group.
+    """
+    worst, highest, ratio = smallest_of(part, groups)
+    best = name(highest, alone=True)
     words = f"impact ratio of {name(worst)} to {best}, the smallest of {len(groups):,} groups"
-    if not is_whole:
-        value = ratio(worst) if ratio(worst) < math.inf else math.nan
-        return KnownFigure(words, value, interval="estimate")
+    if len(groups) < len(part.with_ratio):
+        return KnownFigure(words, ratio if ratio < math.inf else math.nan, interval="estimate")
     interval = f"{level(part.confidence)} interval for all groups at once"
-    return KnownFigure(words, ratio(worst), real(part.low), real(part.high), interval)
+    return KnownFigure(words, ratio, real(part.low), real(part.high), interval)
 
 
 def rest_on(part: SelectionPart) -> str:
