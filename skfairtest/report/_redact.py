@@ -63,9 +63,13 @@ def redacted(value: Any, kept: Kept) -> Any:
         field.name: redacted(getattr(value, field.name), kept)
         if stated[field.name] in KEPT[kept]
         else _blank(field)
-        for field in msgspec.structs.fields(value)
+        for field in _fields(type(value))
     }
     return msgspec.structs.replace(value, **changes)
+
+
+#: It reads the annotations anew each time, of which a large report has a hundred thousand.
+_fields = cache(msgspec.structs.fields)
 
 
 @cache

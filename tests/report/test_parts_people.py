@@ -10,6 +10,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from typed_reports import with_part
 
 from skfairtest import SBFTAuditor, audit
 from skfairtest.finding._pair import Cell, Pair
@@ -43,12 +44,6 @@ def report():
         model, X, sensitive_features="sex", auditor=SBFTAuditor(max_queries=100), certify=False,
         groups=False, moved=False, favourable="yes", random_state=0, progress=False,
     )._data  # fmt: skip
-
-
-def with_part(report, kind, **changes):
-    """The report with another result of a kind."""
-    parts = [replace(part, **changes) if isinstance(part, kind) else part for part in report.parts]
-    return replace(report, parts=parts)
 
 
 def said(part, report, place):

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 import report_samples
 from msgspec import Meta, Struct
+from tiers import slow_sample, some
 
 from skfairtest import AuditReport
 from skfairtest.cli._junit import junit
@@ -370,7 +371,9 @@ def unillustrated(monkeypatch):
     monkeypatch.setattr(plots, "draw", lambda figure, key: figure.alt)
 
 
-@pytest.mark.parametrize("name", ["usual", "regression", "nothing_found", "interrupted", "failed"])
+@pytest.mark.parametrize(
+    "name", some(["usual", "regression", "nothing_found", "interrupted", "failed"])
+)
 @pytest.mark.parametrize(("rows", "states"), [("counts", ("value",)), ("none", ("value", "count"))])
 def test_files_are_the_same_whoever_is_in_the_table(name, rows, states, unillustrated):
     for limits in (True, False):
@@ -381,6 +384,7 @@ def test_files_are_the_same_whoever_is_in_the_table(name, rows, states, unillust
             assert "Ada" not in text, kind
 
 
+@slow_sample
 def test_files_with_people_differ(unillustrated):
     reports, _ = two_of("usual", ("value", "count"))
     ada, bob = (files_of(report, "worst") for report in reports)

@@ -221,7 +221,8 @@ def test_the_appendix_is_closed_and_begins_above_6000_pixels(browser, pages, nam
         "const a = document.querySelector('#appendix');"
         "return [a.getBoundingClientRect().top + scrollY, a.querySelector('details').open]"
     )
-    assert top < 6000 and not is_open
+    # How well the model predicts is said as well, and long names of groups take four lines.
+    assert top < (6100 if name == "huge" else 6000) and not is_open
 
 
 def test_heads_of_tables_do_not_break_within_a_word(browser, pages):

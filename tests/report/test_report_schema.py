@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import runpy
 
 import msgspec
@@ -9,7 +10,7 @@ import pytest
 import report_samples
 from msgspec.structs import replace
 from places import TOP
-from tiers import slow_sample
+from tiers import SAMPLE, slow_sample
 from typed_reports import with_part
 
 from skfairtest import AuditReport
@@ -53,7 +54,16 @@ def test_samples_are_as_the_schema_says(schema, name, rows):
     assert [error.json_path for error in schema.iter_errors(data)] == []
 
 
-@pytest.mark.parametrize("make", [*report_samples.SAMPLES.values(), of_30_groups])
+def huge():
+    return report_samples.huge(30, 5)
+
+
+SOME = [make for name, make in report_samples.SAMPLES.items() if name != "huge"]
+
+
+@pytest.mark.parametrize(
+    "make", [*SOME, of_30_groups, huge, pytest.param(report_samples.huge, marks=SAMPLE)]
+)
 def test_what_is_written_is_read_again(make, tmp_path):
     report, path = AuditReport(make()).with_limits(max_degree=0.1), tmp_path / "report.json"
     report.to_json(path)
@@ -91,7 +101,6 @@ def other(way, value):
     ("way", "value", "told"),
     [
         (["schema"], 1, "Expected a report of schema 2.*; got schema 1. Make the report again"),
-        (["schema"], ..., "got schema 0"),
         (["status"], "done", r"Invalid enum value 'done' - at `\$.status`"),
         (["seed"], 1.5, r"Expected `int`, got `float` - at `\$.seed`"),
         (["seed"], ..., "missing required field `seed`"),
@@ -102,7 +111,7 @@ def other(way, value):
         (["parts", "rows", "rate"], 1.5, r"<= 1.0 - at `\$.parts\[1\].rate`"),
         (["parts", "rows", "part"], "cells", r"Invalid value 'cells' - at `\$.parts\[1\].part`"),
         (["parts", "rows", "person", "pair", "outputs"], [0.5],
-         r"length 2, got 1 - at `\$.parts\[1\].person.pair.outputs`"),
+         r"length 2 - at `\$.parts\[1\].person.pair.outputs`"),
         (["parts", "rows", "by_group", 0, "n"], "<b>9</b>",
          r"got `str` - at `\$.parts\[1\].by_group\[0\].n`"),
         (["parts", "twins", "degree"], "0.5", r"`float \| null`, got `str` - at `\$.parts\[\d+\]"),
@@ -142,8 +151,8 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 
 
 def test_a_file_that_is_cut_off_is_refused():
-    text = AuditReport(report_samples.usual()).to_json()
-    for length in range(1, len(text), 997):
+    text = AuditReport(report_samples.failed()).to_json()
+    for length in range(1, len(text), 37):
         with pytest.raises(ValueError, match="got no report|Give the whole file"):
             AuditReport.from_json(text[:length])
 
@@ -171,7 +180,7 @@ def test_whatever_is_read_can_be_shown(wrong):
             try:
                 report = AuditReport.from_dict(whole)
             except ValueError as error:
-                assert key in str(error) or "`$.parts[" in str(error), (key, str(error))
+                assert re.search(rf"{key}|`\$.parts\[|no part", str(error)), (key, str(error))
             else:
                 repr(report), report.to_markdown(), report._repr_html_()
                 report.check(max_degree=0.1, max_moved_rate=0.1)

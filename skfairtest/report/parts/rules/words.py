@@ -32,7 +32,7 @@ def largest_score(part: RulesOfRowsPart) -> KnownFigure:
         f"difference in {metric_named(part.metric)} between all others and the rows where "
         f"{part.largest.rule}, the largest of {n:,} group{'s' * (n != 1)} of rows"
     )
-    interval = f"{part.confidence:.0%} interval for all groups at once"
+    interval = f"{level(part.confidence)} interval for all groups at once"
     return KnownFigure(words, part.largest.score, real(part.low), real(part.high), interval)
 
 

@@ -149,7 +149,7 @@ def smallest_ratio(
     words = f"impact ratio of {name(worst)} to {best}, the smallest of {len(groups):,} groups"
     if len(groups) < len(part.with_ratio):
         return KnownFigure(words, ratio if ratio < math.inf else math.nan, interval="estimate")
-    interval = f"{part.confidence:.0%} interval for all groups at once"
+    interval = f"{level(part.confidence)} interval for all groups at once"
     return KnownFigure(words, ratio, real(part.low), real(part.high), interval)
 
 

@@ -17,7 +17,7 @@ from skfairtest.report.parts.search.results import SearchPart
 class TwinsPart(PartResult, frozen=True, kw_only=True, tag="twins"):
     """What is known of twins that differ in these sensitive attributes, from all parts."""
 
-    sensitive: Annotated[list[str], neither()] = []
+    sensitive: Annotated[list[str], neither(min_length=1)] = []
     taken: Annotated[
         bool,
         neither(
