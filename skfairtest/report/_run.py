@@ -136,10 +136,10 @@ def _after(error: Exception, task: Task, names: Sequence[Any]) -> PartResult:
     """What there is after an error."""
     why = message_of(error, names)
     if isinstance(error, task.refuses):
-        return replace(task.blank, status="left out", reason=why)
+        return replace(task.blank, status="left out", reason=why, of_error=True)
     if not (str(error) and isinstance(error, (ValueError, TypeError, RuntimeError))):
         why = f"{type(error).__name__}: {why}"  # the text alone may be a key
-    return replace(_rescued(task), status="failed", reason=why)
+    return replace(_rescued(task), status="failed", reason=why, of_error=True)
 
 
 def _rescued(task: Task) -> PartResult:

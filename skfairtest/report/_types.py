@@ -41,6 +41,7 @@ class PartResult(Struct, frozen=True, kw_only=True, tag_field="part", forbid_unk
     reason: Annotated[
         str, neither("Why it did not run, or how it ended early; empty where it was done.")
     ] = ""
+    of_error: Annotated[bool, neither("Whether the reason is what an error said.")] = False
     early: Annotated[str, neither("How much was done, where the time was too short for all.")] = ""
     queries: Annotated[int, neither("Rows that were given to the model.")] = 0
     seconds: Annotated[Annotated[float, Meta(ge=0)], neither()] = 0.0
@@ -59,8 +60,8 @@ class PartResult(Struct, frozen=True, kw_only=True, tag_field="part", forbid_unk
     def redact(self, kept: Kept) -> PartResult:
         """The result as a file may have it: without people, and for "none" without their counts."""
         left: PartResult = redacted(self, kept)
-        if self.status == "failed" and kept != "worst":
-            # What a model raised may quote a value of the row at which it failed.
+        if self.of_error and kept != "worst":
+            # It may quote a value of the row at which a model failed.
             left = msgspec.structs.replace(left, reason="an error, whose words are left out here")
         return left
 

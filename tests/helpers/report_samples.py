@@ -472,7 +472,9 @@ def interrupted():
         replace(alone, upper=None),
         TwinsPart(of="sex", sensitive=["sex"], **off),
         both,
-        SelectionPart(status="failed", reason="ValueError: Input y contains NaN."),
+        SelectionPart(
+            status="failed", of_error=True, reason="ValueError: Input y contains NaN."
+        ),
         GroupsPart(**off),
         ErrorsPart(of="false_positive_rate", metric="false_positive_rate", **off),
         ErrorsPart(of="false_negative_rate", metric="false_negative_rate", **off),
@@ -491,7 +493,7 @@ def failed():
         SearchPart(**broken),
         CertificatePart(of="sex", status="left out", reason="there is no search to begin from"),
         TwinsPart(of="sex", sensitive=["sex"]),
-        SelectionPart(status="failed", reason="ValueError: Input y contains NaN."),
+        SelectionPart(status="failed", of_error=True, reason="ValueError: Input y contains NaN."),
         GroupsPart(status="left out", reason=why),
         ErrorsPart(of="accuracy", metric="accuracy", status="left out", reason=why),
         not_moved("sex", why),

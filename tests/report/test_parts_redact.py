@@ -267,7 +267,7 @@ def test_twins_keep_a_pair_that_was_made_up(kept):
 
 
 def test_what_a_model_raised_is_left_out():
-    failed = SearchPart(status="failed", reason="could not convert string to float: 'Ada'")
+    failed = SearchPart(status="failed", of_error=True, reason="could not convert string to float: 'Ada'")
     assert "Ada" in failed.redact("worst").reason
     assert "Ada" not in failed.redact("counts").reason
 
