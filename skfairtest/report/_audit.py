@@ -34,6 +34,7 @@ from skfairtest.report.parts.moved.move import check_transports
 from skfairtest.space._column_names import did_you_mean
 from skfairtest.space._containers import make_container
 from skfairtest.space._sensitive_features import split_sensitive
+from skfairtest.transports import QuantileTransport
 
 
 @taking_turns()
@@ -200,6 +201,8 @@ def audit(
     check_n_jobs("n_jobs", n_jobs)
     _check_choice("certify", certify)
     groups = _checked_groups(groups)
+    if limits is not None and moved is True:
+        moved = QuantileTransport()  # the other maps stand beside the one that limits are about
     check_transports(moved)
     template = make_template(auditor, threshold)
     if isinstance(estimator, type):
