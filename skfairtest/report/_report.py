@@ -551,7 +551,7 @@ class AuditReport:
             options[name] = True
         context.options = context.options._replace(**options)
         context.results[:] = [one for one in context.results if type(one) is not chosen.result]
-        run_tasks(context, [chosen.result], make_progress(progress), Deadline(max_time))
+        run_tasks(context, [chosen.result], make_progress(progress), Deadline.after(max_time))
         return report_of(context)
 
     # Judging ---------------------------------------------------------------------------------
