@@ -139,7 +139,7 @@ def _after(error: Exception, task: Task, names: Sequence[Any]) -> PartResult:
     # Where there was no time for the least that it can do, an auditor refuses to be fitted.
     if isinstance(error, OutOfTime) or isinstance(error.__context__, OutOfTime):
         why = "its share of max_time was over before it had found anything"
-        return replace(_rescued(task), status="left out", reason=why, early="none of it")
+        return replace(task.blank, status="left out", reason=why, early="none of it")
     if isinstance(error, task.refuses):
         return replace(task.blank, status="left out", reason=why)
     if not (str(error) and isinstance(error, (ValueError, TypeError, RuntimeError))):

@@ -190,7 +190,9 @@ def measure_moved(
         columns=_listed(MovedColumn, moved_columns(auditor)),
         maps=_listed(MapQuality, auditor.map_quality_),
         queries=context.n_queries - before,
-        early=_early(context, order if n < most else context.shuffled(), auditor),
+        early="; ".join(
+            filter(None, [context.sampled(order) if n < most else "", _left_out(auditor)])
+        ),
     )
 
 
@@ -292,11 +294,9 @@ def _rows_in_time(whole: float, moved: float) -> int:
     return int(max(whole, min(moved, SETTINGS.least_rows)))
 
 
-def _early(context: AuditContext, rows: Ints, auditor: FlipTestAuditor) -> str:
-    """What the time did not allow: rows, and what the auditor has left out."""
-    is_late = auditor.stop_kind_ == "max_time"
-    left_out = auditor.stop_reason_.partition("; ")[2] if is_late else ""
-    return "; ".join(filter(None, [context.sampled(rows), left_out]))
+def _left_out(auditor: FlipTestAuditor) -> str:
+    """What the auditor had no time for, which it says after what it did."""
+    return auditor.stop_reason_.partition("; ")[2] if auditor.stop_kind_ == "max_time" else ""
 
 
 def _learnable(
