@@ -197,7 +197,7 @@ def audit(
         "moved": moved, "favourable": favourable, "limits": limits, "max_time": max_time,
     }  # fmt: skip
     check_max_time("max_time", max_time)
-    deadline = Deadline(max_time)
+    deadline = Deadline.after(max_time)
     check_n_jobs("n_jobs", n_jobs)
     _check_choice("certify", certify)
     groups = _checked_groups(groups)

@@ -555,10 +555,10 @@ class AuditReport:
         context.results[:] = [one for one in context.results if type(one) is not chosen.result]
         if not any(True for _ in chosen.tasks(context)):
             raise ValueError(
-                f"The part {part!r} has nothing to measure here. Say with {name or 'audit'}= what it "
+                f"The part {part!r} has nothing to measure. Say with {name or 'audit'}= what it "
                 "is to measure, such as groups=TestSGDAuditor()."
             )
-        run_tasks(context, [chosen.result], make_progress(progress), Deadline(max_time))
+        run_tasks(context, [chosen.result], make_progress(progress), Deadline.after(max_time))
         return report_of(context)
 
     # Judging ---------------------------------------------------------------------------------

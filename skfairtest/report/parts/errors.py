@@ -119,8 +119,8 @@ class Errors(Part):
             yield Task(
                 ErrorsPart(of=metric, metric=metric),
                 partial(compare_errors, context, metric),
-                order=(61, k),
-                share=0.5,
+                order=(45, k),
+                share=4.0,
                 why_not=why,
                 refuses=(ValueError,),
             )

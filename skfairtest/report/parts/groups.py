@@ -158,7 +158,7 @@ class SensitiveGroups(Part):
             GroupsPart(),
             lambda deadline: compare_groups(context, deadline),
             order=(30,),
-            share=0.5,
+            share=2.0,
             why_not=why,
             refuses=(ValueError,),
         )

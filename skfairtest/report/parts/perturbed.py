@@ -42,7 +42,7 @@ class PerturbedGroupsPart(RulesPart, frozen=True, kw_only=True, tag="perturbed g
 
 
 def compare_perturbed(context: AuditContext, deadline: Deadline) -> PerturbedGroupsPart:
-    """Run the group auditor with as many queries as the time allows.
+    """Run the group auditor for as long as the time allows.
 
     Attributes of too many categories are left out, unless none is left then.
     """
@@ -55,13 +55,13 @@ def compare_perturbed(context: AuditContext, deadline: Deadline) -> PerturbedGro
     ]
     template = clone(context.options.groups).set_params(favourable=context.favourable_labels)
     auditor = context.group_auditor(template, few or names)
-    whole = auditor.max_queries
-    auditor.set_params(max_queries=context.affordable(deadline.left, whole))
+    limits = [s for s in (template.max_time, deadline.seconds) if s is not None]
+    auditor.set_params(max_time=min(limits, default=None))
     context.auditors[NAME] = auditor
     auditor.fit(context.X)
     result = describe_perturbed(context)
-    if auditor.stop_kind_ == "max_queries" and auditor.max_queries < whole:
-        result = replace(result, early=f"{auditor.n_queries_:,} of {whole:,} queries")
+    if auditor.stop_kind_ == "max_time" and auditor.max_time != template.max_time:
+        result = replace(result, early=auditor.stop_reason_)
     if few and len(few) < len(names):
         left_out = ", ".join(str(name) for name in names if name not in few)
         reason = f"without {left_out}, of more than {MAX_LEVELS} categories"

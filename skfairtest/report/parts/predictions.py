@@ -49,7 +49,7 @@ class Predictions(Part):
     def tasks(self, context: AuditContext) -> Iterable[Task]:
         """One task, the first of all."""
         blank = PredictionsPart(n_rows=len(context.space.data))
-        yield Task(blank, lambda deadline: predict_rows(context, deadline), order=(0,), share=5.0)
+        yield Task(blank, lambda deadline: predict_rows(context, deadline), order=(0,), share=10.0)
 
     def sentences(self, report: Report) -> Iterable[Sentence]:
         """How well the model predicts, where that is known."""

@@ -46,12 +46,12 @@ class MovedTwins(Part):
                     transport=of.name,
                     n_rows=n_rows,
                 )
-                share = 4.0 / len(names)
+                share = 8.0 / len(names)
                 yield Task(
                     blank,
                     partial(measure_moved, context, blank, of),
                     order=(80 if k else 40, k, place),
-                    share=share / len(maps) if k else share,
+                    share=share / 2 / len(maps) if k else share,
                     refuses=(ValueError,),
                 )
 

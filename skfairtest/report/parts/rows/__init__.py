@@ -39,7 +39,7 @@ class Rows(Part):
                 blank,
                 partial(compare_rows, context, blank, space, kept),
                 order=(10, k),
-                share=4.0 / (len(context.taken) - 1) if k else 6.0,
+                share=5.0 / (len(context.taken) - 1) if k else 10.0,
                 rescue=partial(rescue_rows, context, blank, space, kept),
             )
 

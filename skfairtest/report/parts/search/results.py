@@ -22,7 +22,7 @@ class SearchHistory(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AllPairs(Struct, frozen=True, forbid_unknown_fields=True):
-    """All discriminatory inputs that are kept, at most 10,000, worst first."""
+    """All discriminatory inputs that are kept, at most 10,000 or a million cells, worst first."""
 
     columns: Annotated[list[str], neither()] = []
     first: Annotated[list[list[Any]], neither()] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
@@ -14,6 +14,7 @@ from skfairtest.report.parts._part import Part, Sentence, Step, Task
 from skfairtest.report.parts.certificate import CertificatePart
 from skfairtest.report.parts.rows.results import RowsPart
 from skfairtest.report.parts.search.results import SearchPart
+from skfairtest.report.parts.twins.columns import typical_values
 from skfairtest.report.parts.twins.finalize import by_construction, finish, put_together
 from skfairtest.report.parts.twins.limit import check_degree, figures
 from skfairtest.report.parts.twins.page import bounds_display, pair_display, sections
@@ -37,16 +38,17 @@ class LargestDifferences(Part):
 
     def tasks(self, context: AuditContext) -> Iterable[Task]:
         """One for each attribute alone, and all together as the last, which takes up the others."""
+        typical = cache(partial(typical_values, context.space))
         for k, asked in enumerate(context.twins):
             reason = "" if asked.space is not None else by_construction(asked).reason
             yield Task(
                 TwinsPart(of=asked.label, sensitive=asked.names),
-                partial(finish, context, asked),
+                partial(finish, context, asked, typical),
                 order=(70, k),
                 share=0.5 if asked.space is not None else 0.0,
                 why_not=partial(str, reason),
                 rescue=partial(put_together, context, asked),
-                at_least=1.0 / len(context.twins),
+                at_least=0.5 / len(context.twins),
                 is_last_word=True,
             )
 

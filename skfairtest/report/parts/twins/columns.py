@@ -6,21 +6,20 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.oracle._handle import SearchHandle
+from skfairtest.space._space import InputSpace
 
 
-def matters(search: SearchHandle, twins: Floats) -> list[float]:
+def matters(search: SearchHandle, twins: Floats, typical: Floats) -> list[float]:
     """By how much the difference of two twins changes, with a typical value in each column.
 
-    Typical is the most frequent value of the data, of many numbers the median. One value a column
-    of the table, 0 where the twins differ; two queries a column.
+    One value a column of the table, 0 where the twins differ; two queries a column.
     """
     space = search.space
     # What differs is left alone: sensitive attributes, and what follows from them.
     non_sensitive = np.flatnonzero((twins[0] == twins[1]) | np.isnan(twins).all(axis=0)).tolist()
     rows = np.tile(twins, (len(non_sensitive) + 1, 1))
     for number_of, j in enumerate(non_sensitive, start=1):
-        typical = _typical(space.data[:, j], space.domain.largest_code[j])
-        rows[2 * number_of : 2 * number_of + 2, j] = typical
+        rows[2 * number_of : 2 * number_of + 2, j] = typical[j]
     if search.response == "labels":
         codes = search.respond(rows)[:, 0].reshape(-1, 2)
         gaps = (codes[:, :1] != codes[:, 1:]).astype(float)
@@ -32,6 +31,12 @@ def matters(search: SearchHandle, twins: Floats) -> list[float]:
     for j, change in zip(non_sensitive, changes.tolist(), strict=True):
         of_columns[space.layout.places[j]] = change
     return [float(change) for change in of_columns]
+
+
+def typical_values(space: InputSpace) -> Floats:
+    """Of each column the most frequent value of the data, of many numbers the median."""
+    largest = space.domain.largest_code
+    return np.array([_typical(space.data[:, j], code) for j, code in enumerate(largest)])
 
 
 def _typical(encoded: Floats, largest_code: float) -> float:

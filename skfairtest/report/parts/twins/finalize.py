@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from skfairtest._clock import Deadline
+from skfairtest._typing import Floats
 from skfairtest.report._context import AskedTwins, AuditContext
 from skfairtest.report.parts.certificate import CertificatePart
 from skfairtest.report.parts.search.results import SearchPart
@@ -76,15 +79,20 @@ def put_together(context: AuditContext, asked: AskedTwins) -> TwinsPart:
     return replace(known, upper=max(upper, degree))
 
 
-def finish(context: AuditContext, asked: AskedTwins, deadline: Deadline) -> TwinsPart:
+def finish(
+    context: AuditContext, asked: AskedTwins, typical: Callable[[], Floats], deadline: Deadline
+) -> TwinsPart:
     """Put together what the parts have shown, and measure which columns matter in the pair."""
     known = put_together(context, asked)
     finding = context.findings.get(asked.label)
     needed = 2 * (len(context.space.domain.columns) + 1)
-    if finding is None or context.affordable(deadline.left, needed) < needed:
+    if finding is None:
+        return known
+    values = typical()
+    if context.affordable(deadline.left, needed) < needed:
         return known
     before = context.n_queries
-    by_column = matters(context.search(context.space), finding.twins)
+    by_column = matters(context.search(context.space), finding.twins, values)
     return replace(
         known,
         pair=finding.pair.with_matters(by_column),
