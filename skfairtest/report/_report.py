@@ -45,9 +45,8 @@ from skfairtest.report.parts import PARTS, part_named, written_report
 from skfairtest.report.parts.groups import GroupsPart
 from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.report.parts.twins.results import Twins, TwinsPart, together
-from skfairtest.report.render.about import NOT_SHOWN
-from skfairtest.report.render.first_page import headline
-from skfairtest.report.render.text import render_text
+from skfairtest.report.render.first_page import headline, render_text
+from skfairtest.report.render.sections import NOT_SHOWN
 from skfairtest.space._dates import ANY_DATE, iso
 
 

@@ -28,15 +28,20 @@ from skfairtest.report.parts.search.results import SearchPart
 from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.report.parts.twins.results import TwinsPart
 from skfairtest.report.render import plots
-from skfairtest.report.render.about import NOT_SHOWN
 from skfairtest.report.render.blocks import FigureBlock, alike, fixed, seconds, with_interval
-from skfairtest.report.render.first_page import PAGES, address, first_page, headline, next_steps
+from skfairtest.report.render.first_page import (
+    PAGES,
+    address,
+    first_page,
+    headline,
+    next_steps,
+    render_text,
+)
 from skfairtest.report.render.html import _environment, render_fragment, render_html
 from skfairtest.report.render.markdown import in_markdown, render_markdown
 from skfairtest.report.render.model_card import add_to_card
 from skfairtest.report.render.plots import draw
-from skfairtest.report.render.sections import sections_of
-from skfairtest.report.render.text import render_text
+from skfairtest.report.render.sections import NOT_SHOWN, sections_of
 from skfairtest.report.render.words import isolate
 
 #: Elements that have no end.

@@ -18,17 +18,15 @@ from skfairtest.report.parts.predictions import PredictionsPart, why_no_rates
 from skfairtest.report.parts.rules.compare import compare_rules
 from skfairtest.report.parts.rules.page import (
     display_rows,
-    picture_of_rows,
-    tables_of_rows,
-    tables_section,
-)
-from skfairtest.report.parts.rules.results import RulesOfRowsPart
-from skfairtest.report.parts.rules.words import (
     figures_of,
     how_compared,
+    picture_of_rows,
     rules_summary,
+    tables_of_rows,
+    tables_section,
     what_differs,
 )
+from skfairtest.report.parts.rules.results import RulesOfRowsPart
 from skfairtest.report.render.blocks import Section, TextBlock, why_not
 from skfairtest.report.render.words import metric_named
 from skfairtest.space._sensitive_features import rows_not_in_model
@@ -125,9 +123,7 @@ class Errors(Part):
                 refuses=(ValueError,),
             )
 
-    def summary(self, result: ErrorsPart) -> str:
-        """The largest difference."""
-        return rules_summary(result)
+    summary = staticmethod(rules_summary)
 
     def figures(self, report: Report) -> Mapping[str, KnownFigure]:
         """The largest difference of each metric."""

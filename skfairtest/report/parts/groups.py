@@ -14,27 +14,31 @@ from skfairtest.group._selection import UNKNOWN
 from skfairtest.inspection import GroupScoresDisplay
 from skfairtest.oracle._favourable import joined_labels
 from skfairtest.report._context import AuditContext
-from skfairtest.report._figures import KnownFigure
-from skfairtest.report._limit_checks import at_most, checked, first_of, in_its_interval, unchecked
+from skfairtest.report._figures import (
+    KnownFigure,
+    at_most,
+    checked,
+    first_of,
+    in_its_interval,
+    unchecked,
+)
 from skfairtest.report._types import LimitCheck, Report
 from skfairtest.report.parts._part import Part, Task
 from skfairtest.report.parts.predictions import PredictionsPart, why_no_rates
 from skfairtest.report.parts.rules.compare import compare_rules
 from skfairtest.report.parts.rules.page import (
     display_rows,
-    picture_of_rows,
-    tables_of_rows,
-    tables_section,
-)
-from skfairtest.report.parts.rules.results import RulesOfRowsPart
-from skfairtest.report.parts.rules.words import (
     figures_of,
     how_compared,
     largest_score,
+    picture_of_rows,
     rules_summary,
+    tables_of_rows,
+    tables_section,
     what_differs,
 )
-from skfairtest.report.parts.selection.limit import not_compared
+from skfairtest.report.parts.rules.results import RulesOfRowsPart
+from skfairtest.report.parts.selection import not_compared
 from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.report.render.blocks import Section, TextBlock, level, why_not
 
@@ -163,9 +167,7 @@ class SensitiveGroups(Part):
             refuses=(ValueError,),
         )
 
-    def summary(self, result: GroupsPart) -> str:
-        """The largest difference."""
-        return rules_summary(result)
+    summary = staticmethod(rules_summary)
 
     def figures(self, report: Report) -> Mapping[str, KnownFigure]:
         """The largest difference."""

@@ -18,9 +18,15 @@ from skfairtest.report._types import Report, listed_reasons
 from skfairtest.report.parts._part import Part, Task
 from skfairtest.report.parts.predictions import PredictionsPart
 from skfairtest.report.parts.rules.compare import what_was_compared
-from skfairtest.report.parts.rules.page import display_rules, picture, rules_table, tables_section
+from skfairtest.report.parts.rules.page import (
+    display_rules,
+    picture,
+    rules_summary,
+    rules_table,
+    tables_section,
+    what_intervals,
+)
 from skfairtest.report.parts.rules.results import ReportedRule, RulesPart
-from skfairtest.report.parts.rules.words import rules_summary, what_intervals
 from skfairtest.report.render.blocks import Section, TextBlock, count, why_not
 from skfairtest.report.render.words import isolate
 from skfairtest.space._sensitive_features import not_taken
@@ -139,9 +145,7 @@ class PerturbedGroups(Part):
             refuses=(ValueError,),
         )
 
-    def summary(self, result: PerturbedGroupsPart) -> str:
-        """The largest difference."""
-        return rules_summary(result)
+    summary = staticmethod(rules_summary)
 
     def sections(self, report: Report) -> Iterable[Section]:
         """What was compared, with a picture of it and a table."""

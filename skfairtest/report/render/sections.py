@@ -1,19 +1,180 @@
-"""A report as sections, in the order in which they are read."""
+"""A report as sections in their order: those of its parts, and those on the report as a whole."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from skfairtest.report._types import Report
+from skfairtest.finding._words import ABSENT, number, value_text
+from skfairtest.report._types import Report, ReportedAttribute, ReportedModel
 from skfairtest.report.parts import PARTS
-from skfairtest.report.render import about
-from skfairtest.report.render.blocks import Section
+from skfairtest.report.render.blocks import (
+    CodeBlock,
+    FoldBlock,
+    ItemsBlock,
+    Section,
+    TableBlock,
+    TermsBlock,
+    TextBlock,
+    count,
+    seconds,
+    table,
+)
 from skfairtest.report.render.first_page import finding
+from skfairtest.report.render.words import isolate
+
+NOT_SHOWN = [
+    "A search finds differences but cannot rule out larger ones. Only where the page says "
+    "'largest possible' is a bound proven.",
+    "Made-up inputs need not look like real people. Only counts of people are about people.",
+    "Twins differ in the sensitive attributes alone. Other columns may be proxies for these, as "
+    "a postcode may be for a group; no pair of twins shows that.",
+    "Moved twins show what changes with all that goes along with a group. They are no "
+    "counterfactuals: nobody knows what would have become of a person, and another map gives other "
+    "twins.",
+    "Sensitive attributes that the model does not take cannot change its predictions. That "
+    "twins in these attributes get equal predictions says nothing about differences between "
+    "groups.",
+    "How many inputs a search found depends on where it looks. It says nothing about the share "
+    "of people who are affected.",
+    "Whether a difference is unfair or unlawful must be judged by people who know what the "
+    "prediction is used for.",
+]
+
+
+def model(report: Report) -> Section:
+    """What was audited, and on which inputs."""
+    about, data = report.model, report.data
+    of = f"{about.class_}, ending in {about.final}"
+    terms = [
+        ("Model", about.class_ if about.class_ == about.final else of),
+        ("Task", about.task),
+        ("Method called", _ASKED.get(about.response, about.response)),
+        ("Classes", _classes(about)),
+        ("Sensitive", ", ".join(map(isolate, report.sensitive_features))),
+        ("Counted as different", _counted(report)),
+        ("Rows", count(data.n_rows)),
+        ("Columns", count(data.n_columns)),
+        ("Target", "given" if data.target_given else "not given"),
+    ]
+    blocks: list[Any] = [
+        TermsBlock(tuple((name, words) for name, words in terms if words)),
+        TextBlock("The model as Python writes it:", True),
+        CodeBlock(_short(about.repr), "model"),
+        _domain_table(report.domain.attributes),
+    ]
+    conditions = report.domain.conditions
+    if conditions:
+        blocks.append(TextBlock("Inputs of the search keep to these conditions:", True))
+        blocks.append(ItemsBlock(tuple(map(isolate, conditions[:20]))))
+        if len(conditions) > 20:
+            more = ItemsBlock(tuple(map(isolate, conditions[20:500])))
+            blocks.append(FoldBlock(f"{len(conditions) - 20:,} more conditions", (more,)))
+    return Section(160, "model", "Model, data and domain", tuple(blocks))
+
+
+def _counted(report: Report) -> str:
+    """What of a twin is counted as different."""
+    if report.threshold is not None:
+        return f"outputs that differ by more than {number(report.threshold)}"
+    is_regression = report.model.task == "regression"
+    return "another prediction" if is_regression else "another predicted label"
+
+
+_ASKED = {"labels": "predict", "regression": "predict"}
+
+
+def _classes(about: ReportedModel) -> str:
+    if about.n_classes is None:
+        return ""
+    rest = about.n_classes - len(about.classes)
+    names = ", ".join(map(isolate, about.classes))
+    return f"{about.n_classes}: {names}" + (f" and {rest} more" if rest > 0 else "")
+
+
+def _short(text: str, most: int = 5_000) -> str:
+    return text if len(text) <= most else f"{text[:most]} …"
+
+
+def _domain_table(attributes: list[ReportedAttribute]) -> TableBlock:
+    # Sensitive ones first, as a long table folds the rest.
+    attributes = sorted(attributes, key=lambda attribute: not attribute.sensitive)
+    rows = [
+        [
+            str(attribute.name),
+            "sensitive" if attribute.sensitive else "",
+            attribute.kind,
+            str(attribute.domain),
+            ABSENT if attribute.step is None else value_text(attribute.step),
+            count(attribute.columns),
+        ]
+        for attribute in attributes
+    ]
+    head = ["attribute", "role", "kind", "domain", "step", "columns"]
+    # Columns in which all rows are the same tell nothing.
+    usual = {4: ABSENT, 5: "1"}
+    drop = {place for place, same in usual.items() if all(row[place] == same for row in rows)}
+    keep = [place for place in range(len(head)) if place not in drop]
+    rows = [[row[place] for place in keep] for row in rows]
+    words = [place for place, old in enumerate(keep) if head[old] not in ("step", "columns")]
+    return table(
+        "The domain: inputs that the search may generate",
+        [head[place] for place in keep],
+        rows,
+        shown=15,  # the others are folded away
+        words=words,
+    )
+
+
+# Cost, and limits ------------------------------------------------------------------------------
+
+
+def cost(report: Report) -> Section:
+    """What it took, and the code that repeats it."""
+    spent = report.cost
+    most = "" if spent.max_time is None else f", of {seconds(spent.max_time)} at most"
+    terms = [
+        ("Made", report.created),
+        ("Predictions", f"{count(spent.queries)} inputs given to the model"),
+        ("Time", f"{seconds(spent.seconds)}{most}"),
+        ("Seed", str(report.seed)),
+        (
+            "Versions",
+            ", ".join(f"{name} {version}" for name, version in report.versions.items()),
+        ),
+    ]
+    rows = [
+        [
+            part.name,
+            "; ".join([part.status + (f": {part.reason}" if part.reason else ""), *part.notes]),
+            count(part.queries),
+            seconds(part.seconds),
+        ]
+        for part in report.parts
+    ]
+    blocks: list[Any] = [TermsBlock(tuple(terms))]
+    if rows:
+        head = ["part", "status", "predictions", "time"]
+        blocks.append(table("Parts in the order they ran", head, rows, shown=12, words=[1]))
+    settings = tuple((str(name), str(value)) for name, value in report.settings.items())
+    if settings:
+        blocks.append(TermsBlock(settings))
+    if report.code:
+        blocks += [TextBlock("This repeats the audit:"), CodeBlock(report.code, "Python")]
+    blocks.append(
+        TextBlock("report.to_json(path) writes all figures of this report as data.", True)
+    )
+    return Section(170, "cost", "Cost, versions and code", tuple(blocks))
+
+
+def limits(report: Report) -> Section:
+    """What this does not show."""
+    return Section(60, "limits", "What this does not show", (ItemsBlock(tuple(report.not_shown)),))
 
 
 def sections_of(report: Report) -> list[Section]:
     """All sections of a report: first page first, appendix last."""
-    whole = [finding(report), about.limits(report), about.model(report), about.cost(report)]
+    whole = [finding(report), limits(report), model(report), cost(report)]
     found: dict[str, Section] = {}
     for section in (*whole, *(one for part in PARTS for one in part.sections(report))):
         known = found.get(section.key)

@@ -1,27 +1,131 @@
-"""Pictures and tables of groups that rules describe."""
+"""What is said and shown of groups that rules describe, and how sure that is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import pandas as pd
 from msgspec.structs import asdict
 
+from skfairtest.finding._words import number
 from skfairtest.inspection import GroupScoresDisplay
+from skfairtest.inspection._style import is_share
+from skfairtest.report._figures import KnownFigure, real
 from skfairtest.report.parts.rules.results import ReportedRule, RulesOfRowsPart, RulesPart
-from skfairtest.report.parts.rules.words import rule_score
 from skfairtest.report.render.blocks import (
     FigureBlock,
     Section,
     TableBlock,
     TextBlock,
     count,
+    figure,
+    fixed,
+    level,
     of_metric,
     table,
+    with_interval,
 )
-from skfairtest.report.render.words import isolate, metric_named
+from skfairtest.report.render.words import in_sample, isolate, metric_named, quoted
+
+
+def rules_summary(result: RulesPart) -> str:
+    """The largest difference of a list of rules."""
+    if not result.rules:
+        return "no rule"
+    return f"largest difference {number(result.rules[0].score)} ({result.rules[0].rule})"
+
+
+def largest_score(part: RulesOfRowsPart) -> KnownFigure:
+    """The largest score of all groups of rows, whichever group has it in truth.
+
+    With intervals that hold for all groups at once, the largest true score is at least the largest
+    of the lower bounds and at most the largest of the upper ones.
+    """
+    assert part.largest is not None, "something was compared"
+    n = part.n_rules
+    words = (
+        f"difference in {metric_named(part.metric)} between all others and the rows where "
+        f"{part.largest.rule}, the largest of {n:,} group{'s' * (n != 1)} of rows"
+    )
+    interval = f"{part.confidence:.0%} interval for all groups at once"
+    return KnownFigure(words, part.largest.score, real(part.low), real(part.high), interval)
+
+
+def figures_of(parts: list[Any]) -> dict[str, KnownFigure]:
+    """The largest score of each metric, by its name in a comparison of two reports."""
+    return {
+        f"largest difference in {metric_named(part.metric)}": largest_score(part)
+        for part in parts
+        if part.largest is not None
+    }
+
+
+#: What each metric says of all people, in words.
+METRICS = {
+    "selection_rate": "{label} is predicted for {value} of all people (selection rate)",
+    "mean_prediction": "the mean prediction is {value}",
+    "false_positive_rate": "{label} is predicted for {value} of the people whose truth is another "
+    "(false positive rate)",
+    "false_negative_rate": "{label} is not predicted for {value} of the people whose truth it is "
+    "(false negative rate)",
+    "accuracy": "the prediction is right for {value} of all people (accuracy)",
+    "mean_error": "prediction minus truth is {value} on average (mean error)",
+    "mean_absolute_error": "predictions are off by {value} on average (mean absolute error)",
+}
+
+
+def what_differs(part: RulesOfRowsPart) -> str:
+    """What was compared on rows, of how many, and how many groups differ."""
+    n = f"{count(part.n_rules)} groups"
+    differ = f"None of {n} shows a difference."
+    if part.n_differ:
+        where = "stand in a table below" if part.overall is None else "are drawn"
+        differ = (
+            f"{count(part.n_differ)} of {n} differ; the largest that do not repeat others {where}."
+        )
+    if part.overall is None:  # shares of people are left out of this file
+        return f"{metric_named(part.metric).capitalize()}: {differ[:1].lower()}{differ[1:]}"
+    # A mean that is 0 but for the rounding of its sum is 0.
+    value = of_metric(part.metric)(0.0 if abs(part.overall) < 1e-12 else part.overall)
+    label = quoted(part.favourable) if part.favourable else "the favourable answer"
+    sentence = METRICS.get(part.metric, "{name}: {value}")
+    sentence = sentence.format(value=value, label=label, name=part.metric)
+    sample = in_sample(part.n, part.n_rows)
+    return f"{sentence[:1].upper()}{sentence[1:]}{sample}. {differ}"
+
+
+def how_compared(part: RulesOfRowsPart) -> str:
+    """Which groups were compared, and what the intervals are about; for all metrics alike."""
+    conditions = part.max_conditions
+    return (
+        f"Groups of {level(part.min_support)} of the rows or more, by up to "
+        f"{count(conditions)} condition{'s' * (conditions != 1)}, are compared with all other "
+        f"rows. {what_intervals(part)} They are about the population that the rows are a sample of."
+    )
+
+
+def what_intervals(part: RulesPart) -> str:
+    """For what the intervals hold."""
+    at = level(part.confidence)
+    if part.correction == "none":
+        return (
+            f"Each interval holds by itself at {at}; of many intervals, some miss the true value "
+            "by chance."
+        )
+    name = part.correction
+    by = "by resampling" if name == "resampling" else name.capitalize()
+    return f"The intervals hold for all of them at once at {at} ({by})."
+
+
+def rule_score(rule: ReportedRule, metric: str) -> str:
+    """The difference of a rule with its interval: of shares with two decimals."""
+    words: Callable[[Any], str] = fixed if is_share(metric) else figure
+    if rule.differs and not rule.low:
+        # A step-down test may show that such a difference is above 0, and not by how much.
+        return f"{words(rule.score)} (above 0, at most {words(rule.high)})"
+    return with_interval(rule.score, rule.low, rule.high, words)
 
 
 def display_rows(part: RulesOfRowsPart, rules: Sequence[ReportedRule] = ()) -> GroupScoresDisplay:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import Any
 
+import pandas as pd
+from msgspec.structs import asdict
+
+from skfairtest import inspection
 from skfairtest.finding._words import number
 from skfairtest.report._context import AuditContext
 from skfairtest.report._types import Report
@@ -12,9 +17,60 @@ from skfairtest.report.parts._part import Part, Task
 from skfairtest.report.parts.predictions import PredictionsPart
 from skfairtest.report.parts.rows.results import RowsPart
 from skfairtest.report.parts.search.find import describe_search, search
-from skfairtest.report.parts.search.page import history_display, how_searches_went
 from skfairtest.report.parts.search.results import SearchPart
-from skfairtest.report.render.blocks import Section
+from skfairtest.report.render.blocks import (
+    FigureBlock,
+    Section,
+    TextBlock,
+    count,
+    figure,
+    seconds,
+    table,
+)
+
+
+def how_searches_went(report: Report) -> list[Any]:
+    """How the searches went, and what they cost."""
+    searches = [part for part in _searches_of(report) if len(part.history.queries) > 1]
+    if not searches:
+        return [TextBlock("No search ran.")]
+    rows = [
+        [
+            part.of,
+            figure(part.degree),
+            count(part.search_queries),
+            seconds(part.seconds),
+            part.stop_reason,
+        ]
+        for part in searches
+    ]
+    alt = "; ".join(
+        f"{name}: {degree} after {queries} queries, {stop_reason}"
+        for name, degree, queries, _, stop_reason in rows[:10]
+    )
+    caption = "Largest difference found so far, over predictions"
+    head = ["sensitive", "largest found", "predictions", "time", "ended"]
+    return [
+        FigureBlock(partial(_history_display, searches[-6:]), caption, alt),  # lines of one picture
+        table("The searches", head, rows, most=300, words=[4]),
+    ]
+
+
+def _searches_of(report: Report) -> list[SearchPart]:
+    """The searches in each attribute alone, then in all together, which runs first."""
+    return report.all_of(SearchPart)[::-1]
+
+
+def history_display(report: Report) -> inspection.HistoryDisplay:
+    """The display of what each search had found after so many queries."""
+    if not report.all_of(SearchPart):
+        raise ValueError(f"The report has no twins to show. {report.sentence}")
+    return _history_display(_searches_of(report))
+
+
+def _history_display(searches: Sequence[SearchPart]) -> inspection.HistoryDisplay:
+    courses = [pd.DataFrame({"name": one.of, **asdict(one.history)}) for one in searches]
+    return inspection.HistoryDisplay(pd.concat(courses, ignore_index=True))
 
 
 class Search(Part):
