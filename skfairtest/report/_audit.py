@@ -250,13 +250,7 @@ def audit(
 
 
 def _favourable(context: AuditContext, given: Any, groups: Any) -> Favourable | None:
-    """Return which predictions are favourable, or None if that cannot be told.
-
-    Raises
-    ------
-    ValueError
-        For a label that no class has, or two that contradict each other.
-    """
+    """Return which predictions are favourable, or None if that cannot be told."""
     own = getattr(groups, "favourable", None)
     if given is not None and own is not None and given != own:
         raise ValueError(
@@ -309,7 +303,6 @@ def make_template(auditor: Any, threshold: float | None) -> BaseAuditor:
 
 
 def _bare(auditor: BaseAuditor) -> BaseAuditor:
-    """Return an auditor with the same parameters and no estimator."""
     params = auditor.get_params(deep=False)
     return type(auditor)(**{**params, "estimator": None})
 
@@ -321,7 +314,6 @@ def auditor_names() -> dict[str, Any]:
 
 
 def _checked_groups(given: Any) -> Any:
-    """Check `groups`; returns an auditor as an unfitted copy."""
     if hasattr(given, "get_params"):
         if not isinstance(given, TestSGDAuditor):
             raise TypeError(

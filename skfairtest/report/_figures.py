@@ -11,28 +11,14 @@ from skfairtest.report._types import LimitCheck, Status
 
 
 class KnownFigure(NamedTuple):
-    """A figure of a report and the interval in which it is known to be.
+    """A figure of a report and the interval in which it is known to be; NaN what is unknown."""
 
-    Attributes
-    ----------
-    figure : str
-        Name of the figure, and of what it was measured on.
-    value : float
-        The measured value. NaN if it was not measured.
-    low, high : float
-        Bounds of the interval. NaN if a bound is unknown.
-    interval : str
-        Kind of the interval: "exact", "95% interval", "certified bounds", ...
-    of_people : bool
-        Whether it is a share of people, which files with ``rows="none"`` leave out.
-    """
-
-    figure: str
+    figure: str  # its name, and that of what it was measured on
     value: float = math.nan
     low: float = math.nan
     high: float = math.nan
-    interval: str = ""
-    of_people: bool = False
+    interval: str = ""  # "exact", "95% interval", "certified bounds", ...
+    of_people: bool = False  # a share of people, which files with rows="none" leave out
 
 
 def by_construction(figure: str) -> KnownFigure:

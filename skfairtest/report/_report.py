@@ -126,11 +126,9 @@ class AuditReport:
         return self._context
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: the report as JSON, and the auditors; the model and the rows are not."""
         return {"json": self._encoded("worst").decode(), "auditors": self.auditors}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the report from what was pickled."""
         AuditReport.__init__(self, read_report(state["json"]), auditors=state["auditors"])
 
     # Reading ---------------------------------------------------------------------------------
@@ -552,8 +550,8 @@ class AuditReport:
         context.results[:] = [one for one in context.results if type(one) is not chosen.result]
         if not any(True for _ in chosen.tasks(context)):
             raise ValueError(
-                f"The part {part!r} has nothing to measure here. Say with {name or 'audit'}= what it "
-                "is to measure, such as groups=TestSGDAuditor()."
+                f"The part {part!r} has nothing to measure here. Say with {name or 'audit'}= what "
+                "it is to measure, such as groups=TestSGDAuditor()."
             )
         run_tasks(context, [chosen.result], make_progress(progress), Deadline(max_time))
         return report_of(context)
@@ -682,7 +680,6 @@ class AuditReport:
         return msgspec.json.encode(self.without_people(rows)._data)
 
     def _as_rows(self, pair: Pair) -> pd.DataFrame:
-        """Both inputs of a pair as rows."""
         no_dtypes: list[Any] = [None] * len(pair.cells)
         dtypes = self._data.data.dtypes or no_dtypes
         columns = [
@@ -744,7 +741,6 @@ def finished(report: Report) -> Report:
 
 
 def _status(parts: list[PartResult]) -> tuple[Completed, str]:
-    """Tell whether the audit is complete, and if not, why."""
     if any(part.status == "interrupted" for part in parts):
         return "interrupted", "interrupted by the user"
     for part in parts:
@@ -772,13 +768,7 @@ class _Version(msgspec.Struct):
 
 
 def read_report(text: Any) -> Report:
-    """Read a report from JSON.
-
-    Raises
-    ------
-    ValueError
-        If it is no JSON, no report, or one of another version. The message names what is wrong.
-    """
+    """Read a report from JSON; the error for any other text names what is wrong with it."""
     try:
         version = msgspec.json.decode(text, type=_Version).schema
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -802,7 +792,6 @@ def read_report(text: Any) -> Report:
 
 
 def _limits(limits: Limits | None, named: dict[str, Any]) -> Limits:
-    """The limits that were given, as an object or by their names."""
     if limits is not None and named:
         raise TypeError(f"Give Limits(...) or limits by name, not both; got {sorted(named)} too.")
     return Limits(**named) if limits is None else limits

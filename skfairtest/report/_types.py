@@ -293,11 +293,6 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """The report without rows of people, or without their counts as well.
 
         What was left out before stays so.
-
-        Raises
-        ------
-        ValueError
-            If `rows` is none of the words.
         """
         kept = max(check_kept(rows), self.rows_of_people, key=list(KEPT).index)
         limits = None if self.limits is None else self.limits.redact(kept)

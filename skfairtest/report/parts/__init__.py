@@ -52,13 +52,7 @@ def _with_results(*kinds: type[PartResult]) -> type[Report]:
 
 
 def part_named(name: str) -> Part:
-    """The part whose results have this name.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """The part whose results have this name, or an error that lists the names."""
     names = {part.result.__struct_config__.tag: part for part in PARTS}
     if name not in names:
         raise ValueError(f"part must be one of {sorted(map(str, names))}; got {name!r}.")

@@ -59,8 +59,14 @@ def compare_perturbed(context: AuditContext, deadline: Deadline) -> PerturbedGro
         for name, column in zip(names, columns, strict=True)
         if not column.is_category or column.n_listed <= MAX_LEVELS
     ]
-    template = clone(context.options.groups).set_params(favourable=context.favourable_labels)
-    auditor = context.group_auditor(template, few or names)
+    auditor = clone(context.options.groups).set_params(
+        estimator=context.estimator,
+        sensitive_features=few or names,
+        space=context.template.space,
+        favourable=context.favourable_labels,
+        n_jobs=context.n_jobs,
+        random_state=context.seed,
+    )
     whole = auditor.max_queries
     auditor.set_params(max_queries=context.affordable(deadline.left, whole))
     context.auditors[NAME] = auditor

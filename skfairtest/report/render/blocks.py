@@ -173,22 +173,9 @@ def table(
     most: int = 1_000,
     words: Sequence[int] = (),
 ) -> TableBlock:
-    """A table of which at most so many rows are there; all columns but the first are figures.
+    """A table of which at most so many rows are there, and the first `shown` are not folded away.
 
-    Parameters
-    ----------
-    caption : str
-        What the table shows.
-    head : sequence of str
-        Names of the columns.
-    rows : sequence of sequences of str
-        The cells.
-    shown : int, default=25
-        Rows that are not folded away.
-    most : int, default=1000
-        Rows in the report.
-    words : sequence of int, default=()
-        Columns besides the first that hold words, no figures.
+    All columns but the first are figures, unless `words` has their place.
     """
     left = len(rows) - most
     more = f"{left:,} more rows are not listed here." if left > 0 else ""
