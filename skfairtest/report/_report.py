@@ -495,7 +495,7 @@ class AuditReport:
         TypeError
             If `card` is not a model card.
         """
-        from skfairtest.report.render.model_card import add_to_card
+        from skfairtest.report.render.markdown import add_to_card
 
         return add_to_card(self.without_people(rows)._data, card, section)
 

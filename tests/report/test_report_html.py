@@ -38,8 +38,7 @@ from skfairtest.report.render.first_page import (
     render_text,
 )
 from skfairtest.report.render.html import _environment, render_fragment, render_html
-from skfairtest.report.render.markdown import in_markdown, render_markdown
-from skfairtest.report.render.model_card import add_to_card
+from skfairtest.report.render.markdown import add_to_card, in_markdown, render_markdown
 from skfairtest.report.render.plots import draw
 from skfairtest.report.render.sections import NOT_SHOWN, sections_of
 from skfairtest.report.render.words import isolate
