@@ -24,8 +24,6 @@ from skfairtest.report._types import (
     ReportedModel,
 )
 
-PACKAGES = ("skfairtest", "scikit-learn", "numpy", "pandas")
-
 
 def describe_model(context: AuditContext) -> ReportedModel:
     """The model: its class, its last step, its parameters."""
@@ -79,7 +77,7 @@ def describe_domain(context: AuditContext) -> ReportedDomain:
 def versions() -> dict[str, str]:
     """Versions of what the figures depend on."""
     found = {"python": platform.python_version()}
-    for name in PACKAGES:
+    for name in ("skfairtest", "scikit-learn", "numpy", "pandas"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:  # a checkout that is not installed

@@ -172,20 +172,6 @@ class LimitCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         between.
     of_people : bool
         Whether the figure is a share of people, which files with ``rows="none"`` leave out.
-
-    Examples
-    --------
-    >>> from skfairtest import Limits, SBFTAuditor, audit
-    >>> from skfairtest.datasets import make_biased_classification
-    >>> data = make_biased_classification(random_state=0)
-    >>> quick = SBFTAuditor(max_queries=500)
-    >>> report = audit(
-    ...     data.estimator, data.data, auditor=quick, groups=False, moved=False,
-    ...     random_state=0, progress=False,
-    ... )
-    >>> (check,) = report.check(Limits(max_degree=0.0)).checks
-    >>> check.status, check.figure, check.interval
-    ('exceeded', 'largest difference between twins in sex', 'lower bound')
     """
 
     name: Words
@@ -220,15 +206,39 @@ class LimitCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return redacted(left, kept)
 
 
-class LimitsGiven(Struct, frozen=True, forbid_unknown_fields=True):
-    """The limits that the report was compared with, by with_limits."""
+class LimitsOutcome(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether a report is within its limits.
+
+    Attributes
+    ----------
+    status : {"within", "exceeded", "undecided", "failed"}
+        The worst of the checks: an exceeded limit, a part that failed, a limit that could not be
+        decided, or none of these.
+    checks : list of LimitCheck
+        One check per limit.
+    verdict : str
+        A line that says what was and was not shown.
+    estimates_decide : bool
+        Whether the measured values decided, without their intervals.
+
+    Examples
+    --------
+    >>> from skfairtest.report import LimitsOutcome
+    >>> LimitsOutcome("within", [], "No limits were given.").exit_code
+    0
+    """
 
     status: Annotated[Status, neither()]
-    verdict: Words
-    estimates_decide: Annotated[bool, neither()]
     checks: list[LimitCheck]
+    verdict: Words
+    estimates_decide: Annotated[bool, neither()] = False
 
-    def redact(self, kept: Kept) -> LimitsGiven:
+    @property
+    def exit_code(self) -> int:
+        """The command line's exit code: 0 within, 1 exceeded, 3 undecided, 4 failed."""
+        return EXIT_CODES[self.status]
+
+    def redact(self, kept: Kept) -> LimitsOutcome:
         """The outcome as a file may have it."""
         if kept == "worst":
             return self
@@ -265,7 +275,7 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     sensitive_features: Annotated[list[str], neither(min_length=1)]
     threshold: Figure
     favourable: ReportedFavourable
-    limits: Annotated[LimitsGiven | None, neither("Null where none were given.")] = None
+    limits: Annotated[LimitsOutcome | None, neither("Null where none were given.")] = None
     rows_of_people: Annotated[
         Kept,
         neither(

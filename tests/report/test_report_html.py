@@ -20,7 +20,7 @@ from typed_reports import part, searches, with_part, with_parts
 import skfairtest
 from skfairtest import AuditReport
 from skfairtest.finding._words import listed, percent, with_difference
-from skfairtest.report._types import LimitCheck, LimitsGiven
+from skfairtest.report._types import LimitCheck, LimitsOutcome
 from skfairtest.report.parts.groups import GroupsPart
 from skfairtest.report.parts.moved.results import MovedPart
 from skfairtest.report.parts.rows.results import Above, RowsPart
@@ -327,13 +327,14 @@ def test_lines_of_text_fit_a_page_and_hang_below_the_answer():
     assert hung and {len(line) - len(line.lstrip()) for line in hung} == {place}
 
 
-LIMITS = LimitsGiven(
-    "exceeded", "Exceeded: no.", False,
+LIMITS = LimitsOutcome(
+    "exceeded",
     [
         LimitCheck(name="max_degree", limit=0.1, status=status, figure="degree", value=0.3, low=0.3,
                    high=0.3, interval="exact", words=f"words {k}")
         for k, status in enumerate(["exceeded", "within", "undecided", "failed"])
     ],
+    "Exceeded: no.",
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
@@ -23,16 +23,15 @@ from skfairtest.report._figures import (
     unchecked,
 )
 from skfairtest.report._types import LimitCheck, Report
-from skfairtest.report.parts._part import Part, Task
-from skfairtest.report.parts.predictions import PredictionsPart, why_no_rates
+from skfairtest.report.parts._part import Task
+from skfairtest.report.parts.predictions import why_no_rates
 from skfairtest.report.parts.rules.compare import compare_rules
 from skfairtest.report.parts.rules.page import (
+    RulesOfRows,
     display_rows,
-    figures_of,
     how_compared,
     largest_score,
     picture_of_rows,
-    rules_summary,
     tables_of_rows,
     tables_section,
     what_differs,
@@ -140,12 +139,11 @@ def small_groups(report: Report) -> list[str]:
     ]
 
 
-class SensitiveGroups(Part):
+class SensitiveGroups(RulesOfRows):
     """Searches the rows for the groups that differ most from all other rows."""
 
     result = GroupsPart
     place = 70
-    needs = (PredictionsPart,)
     option = "groups"
     limits = {"max_group_score": check_groups}
     displays = {"groups": groups_display}
@@ -166,12 +164,6 @@ class SensitiveGroups(Part):
             why_not=why,
             refuses=(ValueError,),
         )
-
-    summary = staticmethod(rules_summary)
-
-    def figures(self, report: Report) -> Mapping[str, KnownFigure]:
-        """The largest difference."""
-        return figures_of(report.all_of(GroupsPart))
 
     def sections(self, report: Report) -> Iterable[Section]:
         """The groups whose shares or means differ most from all others'."""

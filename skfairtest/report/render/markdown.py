@@ -13,7 +13,6 @@ from skfairtest.report.render.blocks import (
     SIGNS,
     AnswersBlock,
     CodeBlock,
-    FoldBlock,
     ItemsBlock,
     LeadBlock,
     LinkBlock,
@@ -44,8 +43,7 @@ def render_markdown(report: Report) -> str:
 def add_to_card(report: Report, card: Any, section: str) -> Any:
     """Add the report to a model card of skops, one subsection for each of its own.
 
-    A card is short: the appendix, and what the page folds away, are left to the page. What stands
-    in these sections is overwritten.
+    A card is short: the appendix is left to the page. What stands in these sections is overwritten.
     """
     if not callable(getattr(card, "add", None)):
         raise TypeError(
@@ -55,10 +53,9 @@ def add_to_card(report: Report, card: Any, section: str) -> Any:
     if not section.strip():
         raise ValueError("section must be the title of a section; got an empty one.")
     for part in [section for section in sections_of(report) if not section.in_appendix]:
-        shown = tuple(block for block in part.blocks if not isinstance(block, FoldBlock))
         # A slash would make a subsection.
         title = part.title.replace("/", "\\/")
-        card.add(**{f"{section}/{title}": blocks_in_markdown(shown)})
+        card.add(**{f"{section}/{title}": blocks_in_markdown(part.blocks)})
     return card
 
 
@@ -95,9 +92,6 @@ def _block(block: Any) -> str:
             return blocks_in_markdown(_twins(block))
         case TableBlock():
             return _table(block)
-        case FoldBlock(summary, blocks):
-            inner = blocks_in_markdown(blocks)
-            return f"**{in_markdown(summary)}**\n\n{inner}" if inner else ""
     return ""  # a picture; its figures are in the tables
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from skfairtest.finding._words import ABSENT, number, value_text
-from skfairtest.report._types import Report, ReportedAttribute, ReportedModel
+from skfairtest.report._types import PartResult, Report, ReportedAttribute, ReportedModel
 from skfairtest.report.parts import PARTS
 from skfairtest.report.render.blocks import (
     CodeBlock,
-    FoldBlock,
     ItemsBlock,
     Section,
     TableBlock,
@@ -18,7 +18,7 @@ from skfairtest.report.render.blocks import (
     TextBlock,
     count,
     seconds,
-    table,
+    table_of,
 )
 from skfairtest.report.render.first_page import finding
 from skfairtest.report.render.words import isolate
@@ -66,10 +66,8 @@ def model(report: Report) -> Section:
     conditions = report.domain.conditions
     if conditions:
         blocks.append(TextBlock("Inputs of the search keep to these conditions:", True))
-        blocks.append(ItemsBlock(tuple(map(isolate, conditions[:20]))))
-        if len(conditions) > 20:
-            more = ItemsBlock(tuple(map(isolate, conditions[20:500])))
-            blocks.append(FoldBlock(f"{len(conditions) - 20:,} more conditions", (more,)))
+        more = [f"and {len(conditions) - 20:,} more"] if len(conditions) > 20 else []
+        blocks.append(ItemsBlock((*map(isolate, conditions[:20]), *more)))
     return Section(160, "model", "Model, data and domain", tuple(blocks))
 
 
@@ -99,31 +97,20 @@ def _short(text: str, most: int = 5_000) -> str:
 def _domain_table(attributes: list[ReportedAttribute]) -> TableBlock:
     # Sensitive ones first, as a long table folds the rest.
     attributes = sorted(attributes, key=lambda attribute: not attribute.sensitive)
-    rows = [
-        [
-            str(attribute.name),
-            "sensitive" if attribute.sensitive else "",
-            attribute.kind,
-            str(attribute.domain),
-            ABSENT if attribute.step is None else value_text(attribute.step),
-            count(attribute.columns),
-        ]
-        for attribute in attributes
-    ]
-    head = ["attribute", "role", "kind", "domain", "step", "columns"]
+    columns: dict[str, Callable[[ReportedAttribute], str]] = {
+        "attribute": lambda one: str(one.name),
+        "role": lambda one: "sensitive" if one.sensitive else "",
+        "kind": lambda one: one.kind,
+        "domain": lambda one: str(one.domain),
+        "step": lambda one: ABSENT if one.step is None else value_text(one.step),
+        "columns": lambda one: count(one.columns),
+    }
     # Columns in which all rows are the same tell nothing.
-    usual = {4: ABSENT, 5: "1"}
-    drop = {place for place, same in usual.items() if all(row[place] == same for row in rows)}
-    keep = [place for place in range(len(head)) if place not in drop]
-    rows = [[row[place] for place in keep] for row in rows]
-    words = [place for place, old in enumerate(keep) if head[old] not in ("step", "columns")]
-    return table(
-        "The domain: inputs that the search may generate",
-        [head[place] for place in keep],
-        rows,
-        shown=15,  # the others are folded away
-        words=words,
-    )
+    for name, usual in (("step", ABSENT), ("columns", "1")):
+        if all(columns[name](one) == usual for one in attributes):
+            del columns[name]
+    caption = "The domain: inputs that the search may generate"
+    return table_of(caption, attributes, columns, shown=15, most=1_000, words=[1, 2, 3])
 
 
 # Cost, and limits ------------------------------------------------------------------------------
@@ -138,32 +125,26 @@ def cost(report: Report) -> Section:
         ("Predictions", f"{count(spent.queries)} inputs given to the model"),
         ("Time", f"{seconds(spent.seconds)}{most}"),
         ("Seed", str(report.seed)),
-        (
-            "Versions",
-            ", ".join(f"{name} {version}" for name, version in report.versions.items()),
+        ("Versions", ", ".join(" ".join(one) for one in report.versions.items())),
+    ]
+    columns: dict[str, Callable[[PartResult], str]] = {
+        "part": lambda part: part.name,
+        "status": lambda part: "; ".join(
+            [": ".join(filter(None, [part.status, part.reason])), *part.notes]
         ),
-    ]
-    rows = [
-        [
-            part.name,
-            "; ".join([part.status + (f": {part.reason}" if part.reason else ""), *part.notes]),
-            count(part.queries),
-            seconds(part.seconds),
-        ]
-        for part in report.parts
-    ]
-    blocks: list[Any] = [TermsBlock(tuple(terms))]
-    if rows:
-        head = ["part", "status", "predictions", "time"]
-        blocks.append(table("Parts in the order they ran", head, rows, shown=12, words=[1]))
+        "predictions": lambda part: count(part.queries),
+        "time": lambda part: seconds(part.seconds),
+    }
+    caption = "Parts in the order they ran"
+    parts = table_of(caption, report.parts, columns, shown=12, most=1_000, words=[1])
+    blocks: list[Any] = [TermsBlock(tuple(terms)), parts]
     settings = tuple((str(name), str(value)) for name, value in report.settings.items())
     if settings:
         blocks.append(TermsBlock(settings))
     if report.code:
         blocks += [TextBlock("This repeats the audit:"), CodeBlock(report.code, "Python")]
-    blocks.append(
-        TextBlock("report.to_json(path) writes all figures of this report as data.", True)
-    )
+    words = "report.to_json(path) writes all figures of this report as data."
+    blocks.append(TextBlock(words, True))
     return Section(170, "cost", "Cost, versions and code", tuple(blocks))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -32,6 +33,7 @@ from skfairtest.report.render.blocks import (
     figure,
     fixed,
     table,
+    table_of,
     why_not,
     with_interval,
 )
@@ -224,7 +226,7 @@ def _shares_table(report: Report, name: str, done: list[MovedPart]) -> TableBloc
                 direction(flow),
                 count(flow.n_rows),
                 with_interval(flow.share, flow.low, flow.high, percent),
-                ABSENT if flow.null_share is None else percent(flow.null_share),
+                percent(flow.null_share),
             ]
             for flow in part.flips
             if flow.direction != ANY
@@ -304,18 +306,16 @@ def shown_columns(part: MovedPart) -> list[MovedColumn]:
 
 def _columns_table(part: MovedPart) -> TableBlock:
     several = len({(c.group, c.to) for c in part.columns}) > 1
-    rows = [
-        [
-            (f"{isolate(c.group)} → {isolate(c.to)}: " if several else "") + isolate(c.column),
-            ABSENT if c.share_of_flips is None else percent(c.share_of_flips),
-            with_interval(c.change, c.low, c.high, fixed),
-            _way(c),
-        ]
-        for c in part.columns
-    ]
+    columns: dict[str, Callable[[MovedColumn], str]] = {
+        "column": lambda one: (
+            (f"{isolate(one.group)} → {isolate(one.to)}: " if several else "") + isolate(one.column)
+        ),
+        "of changed decisions": lambda one: percent(one.share_of_flips),
+        "of the output": lambda one: with_interval(one.change, one.low, one.high, fixed),
+        "where decisions change": _way,
+    }
     caption = f"Columns that carry the change ({isolate(part.transport)} map)"
-    head = ["column", "of changed decisions", "of the output", "where decisions change"]
-    return table(caption, head, rows, shown=8, most=200)
+    return table_of(caption, part.columns, columns, shown=8, most=200)
 
 
 def _way(column: MovedColumn) -> str:
@@ -351,25 +351,21 @@ def not_reached(part: MovedPart) -> list[str]:
 
 def _maps(done: list[MovedPart]) -> list[Section]:
     """How near each map brings people to the other group, for the appendix."""
-    rows = [
-        [
-            f"{isolate(part.attribute)}, {isolate(part.transport)}",
-            f"{isolate(one.group)} → {isolate(one.to)}",
-            fixed(one.auc_before),
-            fixed(one.auc_after),
-            figure(one.distance),
-            ABSENT if one.out_of_range is None else percent(one.out_of_range),
-        ]
-        for part in done
-        for one in part.maps
-    ]
-    if not rows:
+    columns: dict[str, Callable[[tuple[MovedPart, MapQuality]], str]] = {
+        "map": lambda one: f"{isolate(one[0].attribute)}, {isolate(one[0].transport)}",
+        "moved": lambda one: f"{isolate(one[1].group)} → {isolate(one[1].to)}",
+        "AUC before": lambda one: fixed(one[1].auc_before),
+        "AUC after": lambda one: fixed(one[1].auc_after),
+        "distance": lambda one: figure(one[1].distance),
+        "out of range": lambda one: percent(one[1].out_of_range),
+    }
+    maps = [(part, one) for part in done for one in part.maps]
+    if not maps:
         return []
     words = (
         "A classifier tries to tell people of one group from those of the other, before they are "
         "moved and after, on rows held out. An AUC of 0.5 says that it cannot; after a good map it "
         "is near 0.5, or below it where rows of the other group are copied."
     )
-    head = ["map", "moved", "AUC before", "AUC after", "distance", "out of range"]
-    shown = table("How well the maps reach the other group", head, rows, words=[1], most=300)
+    shown = table_of("How well the maps reach the other group", maps, columns, words=[1])
     return [Section(130, "maps", "How good the maps are", (TextBlock(words), shown))]

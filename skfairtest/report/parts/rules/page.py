@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 from msgspec.structs import asdict
@@ -13,6 +13,9 @@ from skfairtest.finding._words import number
 from skfairtest.inspection import GroupScoresDisplay
 from skfairtest.inspection._style import is_share
 from skfairtest.report._figures import KnownFigure, real
+from skfairtest.report._types import Report
+from skfairtest.report.parts._part import Part
+from skfairtest.report.parts.predictions import PredictionsPart
 from skfairtest.report.parts.rules.results import ReportedRule, RulesOfRowsPart, RulesPart
 from skfairtest.report.render.blocks import (
     FigureBlock,
@@ -24,7 +27,7 @@ from skfairtest.report.render.blocks import (
     fixed,
     level,
     of_metric,
-    table,
+    table_of,
     with_interval,
 )
 from skfairtest.report.render.words import in_sample, isolate, metric_named, quoted
@@ -51,15 +54,6 @@ def largest_score(part: RulesOfRowsPart) -> KnownFigure:
     )
     interval = f"{part.confidence:.0%} interval for all groups at once"
     return KnownFigure(words, part.largest.score, real(part.low), real(part.high), interval)
-
-
-def figures_of(parts: list[Any]) -> dict[str, KnownFigure]:
-    """The largest score of each metric, by its name in a comparison of two reports."""
-    return {
-        f"largest difference in {metric_named(part.metric)}": largest_score(part)
-        for part in parts
-        if part.largest is not None
-    }
 
 
 #: What each metric says of all people, in words.
@@ -179,6 +173,22 @@ def tables_of_rows(parts: Sequence[RulesOfRowsPart]) -> list[TableBlock | TextBl
     ]
 
 
+class RulesOfRows(Part):
+    """What parts have in common that compare groups of rows."""
+
+    result: ClassVar[type[RulesOfRowsPart]]
+    needs = (PredictionsPart,)
+    summary = staticmethod(rules_summary)
+
+    def figures(self, report: Report) -> dict[str, KnownFigure]:
+        """The largest score of each metric."""
+        return {
+            f"largest difference in {metric_named(part.metric)}": largest_score(part)
+            for part in report.all_of(self.result)
+            if part.largest is not None
+        }
+
+
 def tables_section(blocks: Sequence[Any]) -> Section:
     """The section of tables of groups, of which several parts have some."""
     return Section(150, "tables", "Groups in figures", tuple(blocks))
@@ -190,23 +200,21 @@ def rules_table(
     """The rules with their differences, and the figures within groups and outside."""
     if not rules:
         return []
-    scores = [
-        rule_score(rule, metric) + ("" if rule.differs else " – may be none") for rule in rules
-    ]
-    names = [rule.rule for rule in rules]
-    if rules[0].value_inside is None:
-        head, cells = ["group", "difference"], list(zip(names, scores, strict=True))
-        left = f"Figures and numbers of {counted} were left out of this file: rows='none'."
-        return [table(caption, head, cells, shown=10), TextBlock(left, quiet=True)]
     words = of_metric(metric)
-    rows = [
-        [
-            name,
-            score,
-            f"{words(rule.value_inside)} of {count(rule.n_inside)}",
-            f"{words(rule.value_outside)} of {count(rule.n_outside)}",
-        ]
-        for name, score, rule in zip(names, scores, rules, strict=True)
-    ]
-    head = ["group", "difference", f"inside, of {counted}", f"outside, of {counted}"]
-    return [table(caption, head, rows, shown=10)]
+    columns: dict[str, Callable[[ReportedRule], str]] = {
+        "group": lambda rule: rule.rule,
+        "difference": lambda rule: (
+            rule_score(rule, metric) + ("" if rule.differs else " – may be none")
+        ),
+        f"inside, of {counted}": lambda rule: (
+            f"{words(rule.value_inside)} of {count(rule.n_inside)}"
+        ),
+        f"outside, of {counted}": lambda rule: (
+            f"{words(rule.value_outside)} of {count(rule.n_outside)}"
+        ),
+    }
+    if rules[0].value_inside is not None:
+        return [table_of(caption, rules, columns, shown=10)]
+    kept = dict(list(columns.items())[:2])
+    left = f"Figures and numbers of {counted} were left out of this file: rows='none'."
+    return [table_of(caption, rules, kept, shown=10), TextBlock(left, quiet=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,7 @@ from skfairtest.report.render.blocks import (
     count,
     figure,
     seconds,
-    table,
+    table_of,
 )
 
 
@@ -34,25 +34,22 @@ def how_searches_went(report: Report) -> list[Any]:
     searches = [part for part in _searches_of(report) if len(part.history.queries) > 1]
     if not searches:
         return [TextBlock("No search ran.")]
-    rows = [
-        [
-            part.of,
-            figure(part.degree),
-            count(part.search_queries),
-            seconds(part.seconds),
-            part.stop_reason,
-        ]
-        for part in searches
-    ]
+    columns: dict[str, Callable[[SearchPart], str]] = {
+        "sensitive": lambda part: part.of,
+        "largest found": lambda part: figure(part.degree),
+        "predictions": lambda part: count(part.search_queries),
+        "time": lambda part: seconds(part.seconds),
+        "ended": lambda part: part.stop_reason,
+    }
     alt = "; ".join(
-        f"{name}: {degree} after {queries} queries, {stop_reason}"
-        for name, degree, queries, _, stop_reason in rows[:10]
+        f"{one.of}: {figure(one.degree)} after {count(one.search_queries)} queries, "
+        f"{one.stop_reason}"
+        for one in searches[:10]
     )
     caption = "Largest difference found so far, over predictions"
-    head = ["sensitive", "largest found", "predictions", "time", "ended"]
     return [
         FigureBlock(partial(_history_display, searches[-6:]), caption, alt),  # lines of one picture
-        table("The searches", head, rows, most=300, words=[4]),
+        table_of("The searches", searches, columns, words=[4]),
     ]
 
 

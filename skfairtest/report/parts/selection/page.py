@@ -29,7 +29,7 @@ from skfairtest.report.render.blocks import (
     fixed,
     level,
     of_metric,
-    table,
+    table_of,
     why_not,
     with_interval,
 )
@@ -142,14 +142,11 @@ def _table(
     if not columns:
         return
     several = len({group.attribute for group in groups}) > 1
-    rows = [
-        [named(group) if several else group.group, *(words(group) for words in columns.values())]
-        for group in groups
-    ]
     if len(groups) < len(part.groups):
         caption += f"; the {len(groups)} groups with the most rows, of {count(len(part.groups))}"
-    head = ["group", *columns]
-    yield table(caption, head, rows, words=[head.index("note")] if "note" in columns else [])
+    columns = {"group": lambda one: named(one) if several else one.group, **columns}
+    words = [list(columns).index("note")] if "note" in columns else []
+    yield table_of(caption, groups, columns, words=words)
 
 
 def _told(estimate: Estimate, words: Callable[[Any], str]) -> str:
@@ -202,8 +199,7 @@ def groups_at_once(report: Report) -> list[TableBlock]:
         caption += f"; who would get something else if {which} were changed"
     if left := len(keys) - len(kept):
         caption += f"; {left} more groups stand further below"
-    lines = [[words(key) for words in columns.values()] for key in kept]
-    return [table(caption, list(columns), lines)]
+    return [table_of(caption, kept, columns)]
 
 
 def commonest_directions(counted: Counted) -> list[str]:
