@@ -34,13 +34,9 @@ Completed = Literal["complete", "ended early", "interrupted", "failed"]
 class PartResult(Struct, frozen=True, kw_only=True, tag_field="part", forbid_unknown_fields=True):
     """What a part of the audit has found, whether it ran, and what it cost."""
 
-    of: Annotated[
-        str, neither("What it is about: sensitive attributes, a metric, an attribute and a map.")
-    ] = ""
+    of: Annotated[str, neither("Sensitive attributes, a metric, or an attribute and a map.")] = ""
     status: Annotated[Ended, neither("Whether the part ran.")] = "done"
-    reason: Annotated[
-        str, neither("Why it did not run, or how it ended early; empty where it was done.")
-    ] = ""
+    reason: Annotated[str, neither("Why it did not run, or ended early; else empty.")] = ""
     early: Annotated[str, neither("How much was done, where the time was too short for all.")] = ""
     queries: Annotated[int, neither("Rows that were given to the model.")] = 0
     seconds: Annotated[Annotated[float, Meta(ge=0)], neither()] = 0.0
@@ -86,10 +82,7 @@ class ReportedData(Struct, frozen=True, forbid_unknown_fields=True):
     n_rows: Annotated[int, neither()]
     n_columns: Annotated[int, neither()]
     target_given: Annotated[bool, neither()]
-    dtypes: Annotated[
-        list[str],
-        neither("Of the columns, as pandas names them; empty where it is no table of pandas."),
-    ]
+    dtypes: Annotated[list[str], neither("Of the columns of a pandas table; else empty.")]
 
 
 class ReportedAttribute(Struct, frozen=True, forbid_unknown_fields=True):
@@ -113,16 +106,10 @@ class ReportedDomain(Struct, frozen=True, forbid_unknown_fields=True):
 class ReportedFavourable(Struct, frozen=True, forbid_unknown_fields=True):
     """Which predictions were taken as favourable."""
 
-    labels: Annotated[
-        str,
-        neither(
-            "The favourable labels, or the least favourable output; empty where nothing is known "
-            "of them."
-        ),
-    ]
+    labels: Annotated[str, neither("The labels, or the least output; empty if unknown.")]
     how: Annotated[
         Literal["given", "inferred", "guessed", ""],
-        neither("By the user, from a word that is a label, or as the last of two."),
+        neither("By the user, by a word that is a label, or as the last of two."),
     ]
     words: Annotated[str, neither("The same in words; empty where nothing is favourable.")]
 
@@ -277,10 +264,7 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     favourable: ReportedFavourable
     limits: Annotated[LimitsOutcome | None, neither("Null where none were given.")] = None
     rows_of_people: Annotated[
-        Kept,
-        neither(
-            "What is left of the rows of data in this file: all, counts without rows, or nothing."
-        ),
+        Kept, neither("What this file has of people: the worst rows, counts, or nothing.")
     ] = "worst"
     parts: Annotated[list[PartResult], neither("In the order in which they ran.")]
     cost: Cost

@@ -33,16 +33,10 @@ class GroupRates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     group: Words
     n: Annotated[int | None, count_of_people("Rows of the group.")] = None
     share: Annotated[float | None, count_of_people("Share of all rows.")] = None
-    rate: Annotated[
-        Estimate, count_of_people("Share of favourable predictions, or the mean prediction.")
-    ] = Estimate()
-    ratio: Annotated[
-        Estimate, neither("This rate divided by the highest one of the attribute.")
-    ] = Estimate()
+    rate: Annotated[Estimate, count_of_people("Favourable, or the mean.")] = Estimate()
+    ratio: Annotated[Estimate, neither("To the highest of the attribute.")] = Estimate()
     errors: Annotated[dict[str, Estimate], count_of_people("By the names of the metrics.")] = {}
-    note: Annotated[
-        str, count_of_people("That a group is small, or why it has no ratio; else empty.")
-    ] = ""
+    note: Annotated[str, count_of_people("Why a figure is unsure, or missing.")] = ""
 
 
 class SelectionPart(PartResult, frozen=True, kw_only=True, tag="selection"):
@@ -50,20 +44,12 @@ class SelectionPart(PartResult, frozen=True, kw_only=True, tag="selection"):
 
     favourable: Words = ""
     confidence: Figure = None
-    min_share: Annotated[
-        float | None, neither("Groups below this share of the rows have no ratio.")
-    ] = None
+    min_share: Annotated[float | None, neither("Smaller groups have no ratio.")] = None
     n: Annotated[int, neither("Rows of the data that were counted: all, or a random sample.")] = 0
     n_rows: Annotated[int, neither("Rows of the data.")] = 0
-    low: Annotated[
-        float | None, neither("The smallest impact ratio of all groups is at least this (95%).")
-    ] = None
-    high: Annotated[
-        float | None, neither("The smallest impact ratio of all groups is at most this (95%).")
-    ] = None
-    metric: Annotated[
-        str, neither("What the rates are: selection_rate, or mean_prediction; empty without any.")
-    ] = ""
+    low: Annotated[float | None, neither("The smallest is at least this (95%).")] = None
+    high: Annotated[float | None, neither("The smallest is at most this (95%).")] = None
+    metric: Annotated[str, neither("selection_rate, or mean_prediction.")] = ""
     groups: Annotated[list[GroupRates], neither("By attribute; intersections come last.")] = []
 
     @property
