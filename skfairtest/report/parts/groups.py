@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -156,14 +157,8 @@ class SensitiveGroups(RulesOfRows):
                 return "groups=False"
             return why_no_rates(context) or context.why_no_favourable
 
-        yield Task(
-            GroupsPart(),
-            lambda deadline: compare_groups(context, deadline),
-            order=(30,),
-            share=0.5,
-            why_not=why,
-            refuses=(ValueError,),
-        )
+        run, refuses = partial(compare_groups, context), (ValueError,)
+        yield Task(GroupsPart(), run, order=(30,), share=0.5, why_not=why, refuses=refuses)
 
     def sections(self, report: Report) -> Iterable[Section]:
         """The groups whose shares or means differ most from all others'."""

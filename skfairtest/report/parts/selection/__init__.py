@@ -76,17 +76,14 @@ def check_ratio(report: Report, limit: float, estimates_decide: bool) -> LimitCh
         told += [widest] if widest != highest else []
     if small:
         where = "" if part.without_people else ", as noted in the selection table"
-        few = first_of([group.group for group in small])
-        words += f"; not checked{where}: {len(small)} group{'s' * (len(small) > 1)} ({few})"
+        names = first_of([group.group for group in small])
+        words += f"; not checked{where}: {len(small)} group{'s' * (len(small) > 1)} ({names})"
     alone = not_compared(part.groups, ratios)
     words = "; ".join([words, *alone])
     status = "undecided" if alone and status == "within" else status
     left_out = [": ".join(filter(None, (named(group), group.note))) for group in small]
-    few_people = "; ".join(
-        f"{group.group} has {group.n} rows"
-        for group in told
-        if group.n is not None and group.n < FEWEST_ROWS
-    )
+    few = [one for one in told if one.n is not None and one.n < FEWEST_ROWS]
+    few_people = "; ".join(f"{group.group} has {group.n} rows" for group in few)
     return checked(name, limit, status, known, words, [*left_out, *alone], few_people)
 
 
@@ -102,11 +99,12 @@ def not_compared(every: Sequence[GroupRates], comparable: Sequence[GroupRates]) 
     """
     names = {group.attribute for group in every}
     counts = Counter(group.attribute for group in comparable)
-    single = [
-        name for name in names if TIMES not in name or not names.issuperset(name.split(TIMES))
+    few = sorted(name for name in names if counts[name] < 2)
+    return [
+        f"{name}: fewer than two groups that can be compared"
+        for name in few
+        if TIMES not in name or not names.issuperset(name.split(TIMES))
     ]
-    few = sorted(name for name in single if counts[name] < 2)
-    return [f"{name}: fewer than two groups that can be compared" for name in few]
 
 
 class Selection(Part):
