@@ -591,27 +591,22 @@ class AuditReport:
         The interval of a figure decides, not its measured value alone:
 
         - The largest difference is at least the one that a search found or a row of the data shows,
-          even if the row lies outside the domain (the auditor's `space`). It is at most the
-          certified upper bound. Without a certificate it is never within a limit.
-        - If the model does not take the sensitive attributes, the largest difference and the share
-          of discriminatory rows are 0 by construction. Limits on groups still apply to these
-          attributes.
+          even outside the domain, and at most the certified upper bound. Without a certificate it
+          is never within a limit.
+        - In attributes that the model does not take, differences between twins are 0 by
+          construction. Limits on groups still apply to these attributes.
         - The share of discriminatory rows is exact if all rows were compared with all their twins.
-          If a sample of the rows was compared, it has a 95% interval (Clopper and Pearson's); if
-          rows were compared with some of their twins only, it is a lower bound.
+          Of a sample of the rows it has a 95% interval (Clopper and Pearson's); where rows were
+          compared with some of their twins only, it is a lower bound.
         - Scores and impact ratios of groups have 95% intervals that hold for all groups at once, in
           the population that the rows are a sample of. The limit is exceeded if some group is known
-          to break it, and within if every group is known to keep to it. There is no limit on groups
-          of perturbed inputs.
+          to break it, and within if every group is known to keep to it.
         - The share of people who get another decision when they are moved is that of the attribute
-          with the largest one. Where an attribute has no share, as it has no groups or there was no
-          time, the limit is not within, and undecided if the others do not exceed it. Groups of too
-          few rows are named as well.
+          with the largest one. Where an attribute has no share, the limit is not within.
 
         So the probability of calling a figure within its limit although it breaks the limit is at
-        most 2.5%, and so is the probability of calling it exceeded although it keeps to the limit.
-        If a figure was not measured at all, its limit is undecided. Groups that are too small to be
-        compared are named.
+        most 2.5%, and so is that of calling it exceeded although it keeps to the limit. If a figure
+        was not measured at all, its limit is undecided. Groups that are too small are named.
 
         Examples
         --------

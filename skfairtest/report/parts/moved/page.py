@@ -55,11 +55,6 @@ def largest_flow(part: MovedPart) -> Flips | None:
     return max(flows, key=lambda flow: flow.share, default=None)
 
 
-def is_beyond_chance(part: MovedPart) -> bool:
-    """Whether more decisions change between some groups than between groups that chance made."""
-    return any((flow.beyond_low or 0.0) > 0 for flow in part.flips)
-
-
 def moved_sentences(report: Report) -> str:
     """Decisions that change with all that goes along with an attribute; empty if nobody asked."""
     parts = report.all_of(MovedPart)
@@ -98,7 +93,7 @@ def moved_sentence(part: MovedPart) -> str:
         words += ", though the map could not be judged"
     if not has_ends:
         words += f"; no interval{': no time' * ('time' in part.reason)}"
-    elif not is_beyond_chance(part):
+    elif not any((flow.beyond_low or 0.0) > 0 for flow in part.flips):
         words += "; this is not known to be more than between groups that chance has made"
     return words
 
@@ -140,35 +135,25 @@ def moved_sections(report: Report) -> list[Section]:
         return []
     names = list(dict.fromkeys(part.attribute for part in parts))
     done = [part for part in parts if part.status == "done"]
-    title = isolate(names[0]) if len(names) == 1 else "the sensitive attributes"
+    alone = isolate(names[0]) if len(names) == 1 else ""
+    title = alone or "the sensitive attributes"
     blocks: list[Any] = []
     if done:
-        blocks += [TextBlock(_what_it_is(names)), *_assumptions(done)]
+        words = (
+            f"A twin has another {alone or 'value of a sensitive attribute'} and keeps all other "
+            "columns. A moved twin has moved with what goes along with it: its columns are where "
+            "people of the other group are who have the same place there. A moved twin is no "
+            "counterfactual: it does not say what would have become of a person, because nobody "
+            "knows which columns follow from which."
+        )
+        given = "{} is a map that was given; what it assumes it has to say itself."
+        maps = dict.fromkeys(part.transport for part in done)
+        items = tuple(ASSUMES.get(name, given.format(isolate(name))) for name in maps)
+        blocks += [TextBlock(words), ItemsBlock(items)]
     for name in names:
         blocks += _of_attribute(report, name)
     heading = f"With what goes along with {title}"
     return [Section(100, "moved", heading, tuple(blocks)), *_maps(done)]
-
-
-def _what_it_is(names: list[str]) -> str:
-    other = isolate(names[0]) if len(names) == 1 else "value of a sensitive attribute"
-    return (
-        f"A twin has another {other} and keeps all other columns. A moved twin has moved with what "
-        "goes along with it: its columns are where people of the other group are who have the "
-        "same place there. A moved twin is no counterfactual: it does not say what would have "
-        "become of a person, because nobody knows which columns follow from which."
-    )
-
-
-def _assumptions(done: list[MovedPart]) -> list[Any]:
-    maps = dict.fromkeys(part.transport for part in done)
-    texts = tuple(
-        ASSUMES.get(
-            name, f"{isolate(name)} is a map that was given; what it assumes it has to say itself."
-        )
-        for name in maps
-    )
-    return [ItemsBlock(texts)]
 
 
 def _of_attribute(report: Report, name: str) -> list[Any]:
@@ -233,9 +218,8 @@ def _shares_table(report: Report, name: str, done: list[MovedPart]) -> TableBloc
         ]
     caption = (
         f"People whose decision changes with {isolate(name)} alone, and with what goes along with "
-        "it; 95% intervals"
+        "it; 95% intervals; 'random groups' is the share under maps between random groups"
     )
-    caption += "; 'random groups' is the share under maps between random groups"
     head = ["moved", "change", "people", "share", "random groups"]
     return table(caption, head, rows, shown=20, most=300, words=[1])
 

@@ -12,7 +12,7 @@ from skfairtest.finding._words import ABSENT, percent
 from skfairtest.inspection import SelectionDisplay
 from skfairtest.report._types import Report
 from skfairtest.report.parts.rows.results import PeopleOfGroup, RowsPart
-from skfairtest.report.parts.rows.words import in_direction, of_one_attribute, share_of_group
+from skfairtest.report.parts.rows.words import in_direction, of_one_attribute
 from skfairtest.report.parts.selection.results import Estimate, GroupRates, SelectionPart
 from skfairtest.report.parts.selection.words import (
     farthest,
@@ -254,4 +254,5 @@ def _would_get(counted: Counted, name: str | None, key: Key) -> str:
     rows, people = counted[key]
     above = rows.counts_above
     of_name = sum(one.n for one in people.directions if in_direction(one, above) == name)
-    return share_of_group(people.changed if name is None else of_name, people.n)
+    n = people.changed if name is None else of_name
+    return f"{count(n)} of {count(people.n)} ({percent(n / people.n)})" if people.n else count(n)
