@@ -7,9 +7,8 @@ from dataclasses import dataclass, fields
 
 from skfairtest._typing import is_real
 from skfairtest.report._types import (
-    EXIT_CODES,
     WORST_FIRST,
-    LimitCheck,
+    LimitsOutcome,
     PartResult,
     Report,
     Status,
@@ -95,37 +94,6 @@ def needed_for(limits: Limits) -> list[type[PartResult]]:
     return [part.result for part in PARTS if given & set(part.limits)]
 
 
-@dataclass(frozen=True)
-class LimitsOutcome:
-    """Result of `AuditReport.check`: whether a report is within its limits.
-
-    Attributes
-    ----------
-    status : {"within", "exceeded", "undecided", "failed"}
-        The worst of the checks: an exceeded limit, a part that failed, a limit that could not be
-        decided, or none of these.
-    checks : list of LimitCheck
-        One check per limit.
-    verdict : str
-        A line that says what was and was not shown.
-
-    Examples
-    --------
-    >>> from skfairtest.report import LimitsOutcome
-    >>> LimitsOutcome("within", [], "No limits were given.").exit_code
-    0
-    """
-
-    status: Status
-    checks: list[LimitCheck]
-    verdict: str
-
-    @property
-    def exit_code(self) -> int:
-        """The command line's exit code: 0 within, 1 exceeded, 3 undecided, 4 failed."""
-        return EXIT_CODES[self.status]
-
-
 def check_limits(report: Report, limits: Limits) -> LimitsOutcome:
     """Compare a report with limits, and decide whether each of them holds.
 
@@ -150,4 +118,4 @@ def check_limits(report: Report, limits: Limits) -> LimitsOutcome:
         verdict = f"No limits were given. {report.sentence}"
         if status == "failed":
             verdict = f"Failed: the audit failed: {' '.join(report.reason.split())}"
-    return LimitsOutcome(status, checks, verdict)
+    return LimitsOutcome(status, checks, verdict, limits.estimates_decide)

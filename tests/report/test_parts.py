@@ -376,7 +376,7 @@ TOY = '''
 from typing import Annotated
 
 from skfairtest.report._figures import KnownFigure
-from skfairtest.report._limit_checks import at_most, checked
+from skfairtest.report._figures import at_most, checked
 from skfairtest.report._redact import count_of_people, neither
 from skfairtest.report._types import PartResult
 from skfairtest.report.parts._part import Part, Sentence, Step, Task

@@ -21,17 +21,11 @@ class CertificatePart(PartResult, frozen=True, kw_only=True, tag="certificate"):
     found: Annotated[float | None, neither("What the search had found.")] = None
     lower: Figure = None
     upper: Annotated[
-        float | None,
-        neither(
-            "No difference in the domain is larger; null where the model could not be certified."
-        ),
+        float | None, neither("None in the domain is larger; null if not certified.")
     ] = None
     certified: Annotated[bool, neither("Whether both bounds meet.")] = False
     stop_reason: Annotated[str, neither()] = ""
-    engine: Annotated[
-        str,
-        neither('What searched for the bound of trees, "numpy" or "numba"; empty where none did.'),
-    ] = ""
+    engine: Annotated[str, neither("What bounded trees: numpy, numba, or empty.")] = ""
 
 
 class Certificates(Part):

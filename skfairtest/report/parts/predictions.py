@@ -36,7 +36,7 @@ class PredictionsPart(PartResult, frozen=True, kw_only=True, tag="predictions"):
     n_distinct: Annotated[int, neither("Those that are not equal to another one.")] = 0
     n_rows: Annotated[int, neither("Rows of the data.")] = 0
     performance: Annotated[
-        Performance | None, neither("Null where no targets were given, or the model has several.")
+        Performance | None, neither("Null without targets, or with several.")
     ] = None
 
 

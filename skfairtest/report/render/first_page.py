@@ -7,6 +7,7 @@ the same, from here.
 from __future__ import annotations
 
 import os
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -181,3 +182,21 @@ def address(step: Step) -> str:
     """Where the page of a step is read."""
     site = os.environ.get(SITE_VARIABLE, "")
     return f"{site.rstrip('/')}/{step.page}.html" if site else f"{PAGES}/{step.page}.md"
+
+
+def render_text(report: Report, more: str = "report.save_html(path)") -> str:
+    """The first page in twelve paragraphs at most; `more` is where the reader finds the rest."""
+    answers = [*first_page(report).lines(), ("More", more)]
+    hang = 2 + max(len(name) for name, _ in answers)
+    # Characters of a line: what a terminal shows, and a page without scrolling.
+    paragraphs = [
+        textwrap.fill(
+            f"{name:<{hang}}{words}",
+            88,
+            subsequent_indent=" " * hang,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for name, words in answers
+    ]
+    return "\n".join(paragraphs)

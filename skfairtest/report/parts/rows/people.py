@@ -22,27 +22,18 @@ UNKNOWN = "(unknown)"
 
 
 class RowChanges(NamedTuple):
-    """What the twins of each row get, and the row itself; arrays of length n.
+    """What the twins of each row get, and the row itself; arrays of length n."""
 
-    Attributes
-    ----------
-    label, other : ndarray of int
-        Codes of the row's own label, and of the label of a twin that has another one.
-    up, down : ndarray of float
-        By how much the output of a twin is at most above and below that of the row itself. Of
-        several outputs both are the distance in the one that differs most.
-    flips : ndarray of bool
-        Whether a twin gets another label.
-    twin : ndarray of int of shape (n,)
-        The twin with another label whose output is farthest from the row's, or, where all
-        labels are equal, of the twin with the farthest output.
-    """
-
+    #: Codes of the row's own label, and of the label of a twin that has another one.
     label: Labels
     other: Labels
+    #: By how much the output of a twin is at most above and below that of the row itself. Of
+    #: several outputs both are the distance in the one that differs most.
     up: Floats
     down: Floats
+    #: Whether a twin gets another label.
     flips: Bools
+    #: The twin with another label, or else any twin, whose output is farthest from the row's.
     twin: Ints
 
     @property
@@ -131,7 +122,7 @@ def count_people(
 def _names(context: AuditContext, codes: Labels) -> list[str] | None:
     """Return the labels of codes, which are positions in `classes_` or hashes."""
     classes = getattr(context.estimator, "classes_", None)
-    if context.infers_labels:
+    if context.model.infers_labels:
         if not isinstance(classes, np.ndarray) or classes.ndim != 1:
             return None
         return [str(name) for name in classes[codes].tolist()]
