@@ -185,6 +185,12 @@ def test_a_part_that_ignores_its_deadline_takes_the_time_of_others(name, monkeyp
 # Only what is needed -----------------------------------------------------------------------------
 
 
+def test_what_no_limit_is_about_comes_last(whole):
+    order = [one.part for one in data(whole).parts]
+    needed = ("rows", "search", "groups", "selection", "moved", "certificate")
+    assert min(map(order.index, ("errors", "twins"))) > max(map(order.index, needed))
+
+
 @pytest.mark.parametrize(
     ("limit", "needed"),
     [
