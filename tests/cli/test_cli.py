@@ -18,15 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from clocks import HANGING
-from gate_samples import (
-    Drawn,
-    Fails,
-    Foreign,
-    ReadsDates,
-    Talkative,
-    Varies,
-    people,
-)
+from gate_samples import Drawn, Fails, Foreign, ReadsDates, Talkative, Varies, people
 from jsonschema import Draft202012Validator
 from light_skops import skops
 from places import TOP

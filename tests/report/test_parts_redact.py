@@ -15,17 +15,11 @@ from tiers import slow_sample, some
 from skfairtest import AuditReport
 from skfairtest.cli._junit import junit
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.report._redact import (
-    count_of_people,
-    neither,
-    value_of_person,
-    what_fields_state,
-)
+from skfairtest.report._redact import count_of_people, neither, value_of_person, what_fields_state
 from skfairtest.report._types import PartResult
 from skfairtest.report.parts import PARTS, written_report
 from skfairtest.report.parts.search.results import AllPairs, SearchPart
 from skfairtest.report.parts.twins.results import TwinsPart
-from skfairtest.report.render import plots
 
 RESULTS = [part.result for part in PARTS]
 
@@ -137,11 +131,9 @@ def test_structs_in_structs_are_left_out_as_well(kept):
         deep={"a": [inner]},
     )  # fmt: skip
     left = result.redact(kept)
-    expected = {
-        "worst": inner,
-        "counts": Inner("known", "", 3),
-        "none": Inner("known", "", 0),
-    }[kept]
+    expected = {"worst": inner, "counts": Inner("known", "", 3), "none": Inner("known", "", 0)}[
+        kept
+    ]
     assert left.one == left.by_name["a"] == expected
     assert left.several == left.marked == left.deep["a"] == [expected]
     assert left.counted == ([] if kept == "none" else [expected])
@@ -312,12 +304,6 @@ def files_of(report, rows):
         card = Card(None, template=None)
         files["model card"] = report.add_to_model_card(card, rows=rows).render()
     return files
-
-
-@pytest.fixture
-def unillustrated(monkeypatch):
-    """Pages without pictures, which take most of the time; what they draw is said beside them."""
-    monkeypatch.setattr(plots, "draw", lambda figure, key: figure.alt)
 
 
 @pytest.mark.parametrize(
