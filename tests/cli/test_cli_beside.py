@@ -69,15 +69,6 @@ def test_some_are_taken_and_some_are_not(run):
 
 
 @slow_sample
-def test_limits_on_twins_are_within_and_those_on_groups_decide(run):
-    words = ["data.csv", "--drop", "region", "--sensitive", "sex", "--target", "hired", *QUICK]
-    code, out, _ = run("audit", "model.skops", *words, "--max-degree", "0")
-    assert code == 0 and "the model does not take sex" in out
-    code, out, _ = run("audit", "model.skops", *words, "--min-impact-ratio", "0.99")
-    assert code in (1, 3) and "impact ratio" in out
-
-
-@slow_sample
 def test_a_limit_on_moved_twins_holds_for_what_the_model_does_not_take(run):
     words = ["data.csv", "--drop", "region", "--sensitive", "sex", "--target", "hired", *QUICK]
     words += ["--max-moved-rate", "0", "--junit", "j.xml", "--markdown", "r.md"]

@@ -20,7 +20,6 @@ from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.report.parts.twins.finalize import put_together
 from skfairtest.report.parts.twins.results import TwinsPart
 from skfairtest.testing import assert_within
-from skfairtest.transports import QuantileTransport
 
 WHO = ["--sensitive", "sex", "--drop", "hired"]
 
@@ -233,37 +232,6 @@ def test_assert_within_fails_where_nothing_is_decided(foreign):
     broken = Fails().fit(X, people()["hired"])
     with pytest.raises(AssertionError, match="^Failed: "):
         assert_within(broken, X, Limits(max_degree=0.5), sensitive_features=["sex"], **OPTIONS)
-
-
-@pytest.mark.parametrize(
-    ("limit", "measured"),
-    [
-        ("max_degree", {"rows", "search", "certificate"}),
-        ("max_on_data_rate", {"rows"}),
-        ("max_group_score", {"groups"}),
-        ("min_impact_ratio", {"selection"}),
-        ("max_moved_rate", {"moved"}),
-    ],
-)
-def test_limits_ask_only_for_the_parts_that_they_need(foreign, limit, measured):
-    model, X = foreign
-    report = audit(
-        model, X, sensitive_features="sex", random_state=0, progress=False, max_time=None,
-        auditor=OPTIONS["auditor"], moved=QuantileTransport(), limits=Limits(**{limit: 0.5}),
-    )  # fmt: skip
-    assert {part.part for part in report._data.parts} == measured | {"predictions", "twins"}
-    assert report.limits.checks[0].name == limit
-
-
-def test_what_no_limit_is_about_comes_last(foreign):
-    model, X = foreign
-    report = audit(
-        model, X, people()["hired"], sensitive_features="sex", random_state=0, progress=False,
-        max_time=None, auditor=OPTIONS["auditor"], moved=QuantileTransport(),
-    )  # fmt: skip
-    order = [part.part for part in report._data.parts]
-    needed = ("rows", "search", "groups", "selection", "moved", "certificate")
-    assert min(map(order.index, ("errors", "twins"))) > max(map(order.index, needed))
 
 
 def test_assert_within_of_limits_that_no_model_could_exceed(foreign):

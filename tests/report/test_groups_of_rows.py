@@ -168,24 +168,9 @@ def test_a_regressor_with_a_least_favourable_output_has_shares():
     found = part(report, GroupsPart)
     assert (found.metric, found.favourable) == ("selection_rate", "at least 75")
     assert found.overall == (Amount().predict(X) >= 75).mean()
-
-
-@slow_sample
-def test_several_classes_need_a_name():
-    three = Lucky(labels=("high", "low"))
-
-    class Three(Lucky):
-        def fit(self, X, y=None):
-            self.classes_ = np.array(["high", "low", "middle"])
-            return self
-
-    X = table()
-    report = look(Three(gap=0.4, labels=three.labels), X, favourable=None)
-    assert part(report, GroupsPart).status == "left out"
-    assert outcome(report, 0.1).status == "undecided"
-    named = look(Three(gap=0.4, labels=three.labels), X, favourable=["low", "middle"])
-    assert part(named, GroupsPart).favourable == "low, middle"
-    assert outcome(named, 0.1).status == "exceeded"
+    assert report._data.favourable.words == "outputs of at least 75 taken as favourable"
+    with pytest.raises(ValueError, match="finite number"):
+        look(Amount(), X, favourable="high")
 
 
 @slow_sample
@@ -222,12 +207,6 @@ def test_nothing_to_compare_is_undecided(column):
     assert found.status == "left out" and found.largest is None and found.reason
     assert outcome(report, 0.5).status == "undecided"
     assert "left out" in report.to_markdown()
-
-
-def test_switched_off_is_undecided():
-    report = look(Lucky(), table(100), groups=False)
-    assert outcome(report, 0.5).status == "undecided"
-    assert "groups=False" in outcome(report, 0.5).words
 
 
 def test_another_auditor_of_groups_is_refused():

@@ -301,7 +301,7 @@ def test_small_groups_are_named_where_others_are_compared(compared):
     assert f"{named} with all other rows: race = c; " in words
     assert named not in words_of(compared.without_people("none"), SensitiveGroups())
     check = SensitiveGroups.limits["max_group_score"](compared, 0.9, False)
-    assert "race = c" in check.left_out and "race = c" in check.words
+    assert "race = c" in check.left_out and "race = c" in check.people
     assert check.status == "within"
 
 

@@ -9,15 +9,13 @@ from msgspec.structs import replace
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
-from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import InputSpace, RandomAuditor, audit
-from skfairtest.report.parts.moved import move
-from skfairtest.report.parts.moved.move import MovedSettings
 from skfairtest.report.parts.moved.results import MovedPart
 from skfairtest.transports import QuantileTransport
 
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_maps")]
 N = 120
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({"sex": np.repeat(["f", "m"], N // 2), "income": RNG.normal(30, 10, N)})
@@ -72,13 +70,6 @@ class Raise(BaseEstimator):
         return X.assign(income=X["income"] + 6.18)
 
 
-@pytest.fixture(autouse=True)
-def quick_maps(monkeypatch):
-    monkeypatch.setattr(move, "SETTINGS", MovedSettings(n_again=2))
-    # Judges each map, which has nothing to do with what the model is asked.
-    monkeypatch.setattr("sklearn.ensemble.HistGradientBoostingClassifier", lambda **_: GaussianNB())
-
-
 def look(model, table=X, **params):
     return audit(
         model,
@@ -106,7 +97,6 @@ MODELS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", MODELS)
 def test_no_row_is_asked_again_for_a_part_that_is_measured_later(kind):
     model = Recorder(MODELS[kind])
@@ -129,7 +119,6 @@ def test_no_row_is_asked_again_for_a_part_that_is_measured_later(kind):
     assert sum(part.queries for part in more.results(MovedPart)) == model.asked.total()
 
 
-@pytest.mark.slow
 def test_a_map_asks_no_row_that_another_map_has_asked():
     # Nothing else is asked for the scores of a model that does not take the attribute.
     table = X[NUMBERS]
@@ -148,7 +137,6 @@ def test_a_map_asks_no_row_that_another_map_has_asked():
     assert len(of_scores) == N and of_scores.total() == N + 32
 
 
-@pytest.mark.slow
 def test_outputs_of_later_parts_equal_those_of_rows_that_are_asked_alone():
     model = Recorder(DecisionTreeClassifier(random_state=0).fit(X[NUMBERS], Y))
     report = look(model, moved=QuantileTransport())
@@ -159,7 +147,6 @@ def test_outputs_of_later_parts_equal_those_of_rows_that_are_asked_alone():
     np.testing.assert_array_equal(answers.labels, labels)
 
 
-@pytest.mark.slow
 def test_rows_that_are_no_twins_of_themselves_are_asked_as_they_are():
     # What follows from the sex is written into twins, and three rows have something else.
     table = X.assign(code=X["code"].astype(int))
@@ -174,7 +161,6 @@ def test_rows_that_are_no_twins_of_themselves_are_asked_as_they_are():
     assert {one[0] for one in asked} == {"predict_proba"} and set(asked.values()) == {1}
 
 
-@pytest.mark.slow
 def test_another_method_is_asked_anew():
     model = Recorder(LOGISTIC)
     report = look(model, auditor=RandomAuditor(max_queries=50, response_method="predict"))

@@ -15,22 +15,13 @@ from tiers import slow_sample, some
 from skfairtest import AuditReport
 from skfairtest.cli._junit import junit
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.report._redact import (
-    count_of_people,
-    neither,
-    value_of_person,
-    what_fields_state,
-)
-from skfairtest.report._types import LimitCheck, PartResult
+from skfairtest.report._redact import count_of_people, neither, value_of_person, what_fields_state
+from skfairtest.report._types import PartResult
 from skfairtest.report.parts import PARTS, written_report
 from skfairtest.report.parts.search.results import AllPairs, SearchPart
 from skfairtest.report.parts.twins.results import TwinsPart
-from skfairtest.report.render import plots
 
 RESULTS = [part.result for part in PARTS]
-#: What stands for a number of each kind in a filled result.
-NUMBERS = {"neither": 1, "count": 71717171, "value": 82828282}
-ORDER = list(NUMBERS)
 
 
 def struct_kinds(kind, seen=None):
@@ -62,48 +53,10 @@ def mark_of(hint):
     return own[0] if own else mark_of(inner)
 
 
-def filled(hint, state="neither"):
-    """A value in which all that is said of people can be found again, by its mark."""
-    state = max(state, mark_of(hint) or state, key=ORDER.index)
-    while get_origin(hint) is Annotated:
-        hint = get_args(hint)[0]
-    origin, args = get_origin(hint), get_args(hint)
-    if origin in (list, tuple):
-        return [filled(args[0], state)]
-    if origin is dict:
-        return {"key": filled(args[1], state)}
-    if origin is Literal:
-        return args[0]
-    if args:  # a union
-        return filled(next(one for one in args if one is not NoneType), state)
-    if hint is Pair:
-        cell = Cell("column", filled(str, state), filled(int, state), changed=False)
-        return Pair((cell,), "label", None, None, 1.0)
-    if isinstance(hint, type) and issubclass(hint, Struct):
-        hints = get_type_hints(hint, include_extras=True)
-        # A field without a mark counts as a value, unless it holds structs alone.
-        values = {name: filled(one, unmarked(one, state)) for name, one in hints.items()}
-        return hint(**values)
-    if hint is bool:
-        return False
-    return NUMBERS[state] if hint in (int, float) else f"says {NUMBERS[state]}"
-
-
-def unmarked(hint, state):
-    """What a field is filled with that has no mark of its own."""
-    return state if mark_of(hint) or holds_structs_alone(hint) else "value"
-
-
 def holds_structs_alone(hint):
     """Whether a field has structs, and nothing else."""
     kinds = [one for one in leaves(hint) if one is not NoneType]
     return all(isinstance(one, type) and issubclass(one, Struct) for one in kinds)
-
-
-def told(result, kept):
-    """Of which kinds a result tells, as it is in a file that keeps so much of people."""
-    text = msgspec.json.encode(result.redact(kept)).decode()
-    return {kind for kind, number in NUMBERS.items() if kind != "neither" and str(number) in text}
 
 
 def test_each_field_of_a_report_states_what_it_tells_of_people():
@@ -130,18 +83,6 @@ def test_what_stands_beside_the_parts_tells_of_no_person():
         if mark_of(hint) in ("count", "value")
     }
     assert about_people == {"LimitCheck.left_out", "LimitCheck.people"}
-    check = filled(LimitCheck)
-    assert str(NUMBERS["count"]) not in msgspec.json.encode(check.redact("none")).decode()
-
-
-@pytest.mark.parametrize("kind", RESULTS, ids=lambda kind: kind.__name__)
-def test_a_result_keeps_what_the_file_may_have(kind):
-    result = filled(kind)
-    # All have notes, whose words may be a person's.
-    assert "value" in told(result, "worst")
-    assert "value" not in told(result, "counts")
-    assert ("count" in told(result, "counts")) == ("count" in told(result, "worst"))
-    assert told(result, "none") == set()
 
 
 @pytest.mark.parametrize("kind", RESULTS, ids=lambda kind: kind.__name__)
@@ -190,11 +131,9 @@ def test_structs_in_structs_are_left_out_as_well(kept):
         deep={"a": [inner]},
     )  # fmt: skip
     left = result.redact(kept)
-    expected = {
-        "worst": inner,
-        "counts": Inner("known", "", 3),
-        "none": Inner("known", "", 0),
-    }[kept]
+    expected = {"worst": inner, "counts": Inner("known", "", 3), "none": Inner("known", "", 0)}[
+        kept
+    ]
     assert left.one == left.by_name["a"] == expected
     assert left.several == left.marked == left.deep["a"] == [expected]
     assert left.counted == ([] if kept == "none" else [expected])
@@ -267,7 +206,9 @@ def test_twins_keep_a_pair_that_was_made_up(kept):
 
 
 def test_what_a_model_raised_is_left_out():
-    failed = SearchPart(status="failed", of_error=True, reason="could not convert string to float: 'Ada'")
+    failed = SearchPart(
+        status="failed", of_error=True, reason="could not convert string to float: 'Ada'"
+    )
     assert "Ada" in failed.redact("worst").reason
     assert "Ada" not in failed.redact("counts").reason
 
@@ -363,12 +304,6 @@ def files_of(report, rows):
         card = Card(None, template=None)
         files["model card"] = report.add_to_model_card(card, rows=rows).render()
     return files
-
-
-@pytest.fixture
-def unillustrated(monkeypatch):
-    """Pages without pictures, which take most of the time; what they draw is said beside them."""
-    monkeypatch.setattr(plots, "draw", lambda figure, key: figure.alt)
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,15 @@ def test_what_is_written_is_read_again(make, tmp_path):
         AuditReport.from_json(report.to_json()),
         AuditReport.from_dict(report.to_dict()),
     ):
-        assert again._data == report._data
+        assert again._data == report._data and repr(again) == repr(report)
+        assert again.auditors == {}
+
+
+def test_what_no_file_can_hold_is_written(tmp_path):
+    half_a_pair = replace(report_samples.failed(), reason="half a pair: \ud800")
+    report, path = AuditReport(half_a_pair), tmp_path / "report.json"
+    report.to_json(path)
+    assert AuditReport.from_json(path).to_dict() == report.to_dict()
 
 
 # What is refused ---------------------------------------------------------------------------------
