@@ -101,11 +101,7 @@ def moved_sentence(part: MovedPart) -> str:
 def rests_on(report: Report) -> str:
     """What the shares rest on, and which maps are missing."""
     found = first_maps(report)
-    clauses = [
-        f"{part.n:,} people were moved by the {isolate(part.transport)} map of "
-        f"{isolate(part.attribute)}"
-        for part in found
-    ]
+    clauses = [f"{part.n:,} people were moved in {isolate(part.attribute)}" for part in found]
     missing = [
         f"{isolate(part.attribute)} ({isolate(part.transport)} map)"
         for part in report.all_of(MovedPart)

@@ -176,7 +176,7 @@ def engine_sentence(twins: Twins) -> str:
 def _how_sure(main: Twins) -> str:
     known, n = main.known, main.search.search_queries
     if known.certified:
-        return "the largest difference is proven for all inputs within the ranges of the data"
+        return "the largest difference is proven"
     bounded = ", and the bound is proven for all inputs" if known.upper is not None else ""
     if not n:
         return f"no search for a larger difference ran{bounded}"
