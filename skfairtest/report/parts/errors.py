@@ -119,7 +119,7 @@ class Errors(Part):
             yield Task(
                 ErrorsPart(of=metric, metric=metric),
                 partial(compare_errors, context, metric),
-                order=(45, k),
+                order=(61, k),
                 share=4.0,
                 why_not=why,
                 refuses=(ValueError,),
