@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache, partial
 from typing import Annotated
 
-from skfairtest._clock import Deadline
+from skfairtest._clock import Deadline, ending
 from skfairtest.finding._words import number
 from skfairtest.report._context import AuditContext
 from skfairtest.report._redact import neither
@@ -74,9 +74,10 @@ def certify_search(
     from skfairtest.exact._certify import bound  # imports numba
 
     auditor = context.auditors[label]
-    certificate = bound(
-        auditor, context.readings, max_time=deadline.seconds, random_state=context.seed
-    )
+    with ending(deadline):  # reading a model of many columns takes long
+        certificate = bound(
+            auditor, context.readings, max_time=deadline.seconds, random_state=context.seed
+        )
     before, is_late = context.n_queries, not deadline.left
     if (
         certificate.worst_case is not None
