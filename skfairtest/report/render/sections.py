@@ -148,14 +148,11 @@ def cost(report: Report) -> Section:
     return Section(170, "cost", "Cost, versions and code", tuple(blocks))
 
 
-def limits(report: Report) -> Section:
-    """What this does not show."""
-    return Section(60, "limits", "What this does not show", (ItemsBlock(tuple(report.not_shown)),))
-
-
 def sections_of(report: Report) -> list[Section]:
     """All sections of a report: first page first, appendix last."""
-    whole = [finding(report), limits(report), model(report), cost(report)]
+    not_shown = ItemsBlock(tuple(report.not_shown))
+    limits = Section(60, "limits", "What this does not show", (not_shown,))
+    whole = [finding(report), limits, model(report), cost(report)]
     found: dict[str, Section] = {}
     for section in (*whole, *(one for part in PARTS for one in part.sections(report))):
         known = found.get(section.key)
