@@ -60,7 +60,7 @@ def model(report: Report) -> Section:
     blocks: list[Any] = [
         TermsBlock(tuple((name, words) for name, words in terms if words)),
         TextBlock("The model as Python writes it:", True),
-        CodeBlock(_short(about.repr), "model"),
+        CodeBlock(about.repr, "model"),
         _domain_table(report.domain.attributes),
     ]
     conditions = report.domain.conditions
@@ -88,10 +88,6 @@ def _classes(about: ReportedModel) -> str:
     rest = about.n_classes - len(about.classes)
     names = ", ".join(map(isolate, about.classes))
     return f"{about.n_classes}: {names}" + (f" and {rest} more" if rest > 0 else "")
-
-
-def _short(text: str, most: int = 5_000) -> str:
-    return text if len(text) <= most else f"{text[:most]} …"
 
 
 def _domain_table(attributes: list[ReportedAttribute]) -> TableBlock:
