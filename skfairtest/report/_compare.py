@@ -45,7 +45,6 @@ def _says(a: KnownFigure, b: KnownFigure) -> str:
 
 
 def _notes(first: Report, second: Report, names: tuple[str, str]) -> list[str]:
-    """Note where the two were not measured alike."""
     settings = {
         "sensitive attributes": "sensitive_features",
         "domains": "domain",

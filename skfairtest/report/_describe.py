@@ -128,7 +128,6 @@ class _Code:
         return name
 
     def of(self, name: str, value: Any) -> str:
-        """The value of a parameter of this name as Python."""
         if isinstance(value, (dt.date, np.datetime64, dt.timedelta, np.timedelta64)):
             is_date = isinstance(value, (dt.date, np.datetime64))
             made: Any = pd.Timestamp if is_date else pd.Timedelta

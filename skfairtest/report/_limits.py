@@ -73,7 +73,6 @@ class Limits:
     estimates_decide: bool = False
 
     def __post_init__(self) -> None:
-        """Raise an error unless the limits are numbers that figures can have."""
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name == "estimates_decide":

@@ -249,7 +249,6 @@ class AuditReport:
         return AuditReport(finished(self._data.without_people(rows)))
 
     def __repr__(self) -> str:
-        """The first page of the report, in ten paragraphs."""
         return render_text(self._data)
 
     def _repr_html_(self) -> str:

@@ -60,7 +60,7 @@ def model(report: Report) -> Section:
     blocks: list[Any] = [
         TermsBlock(tuple((name, words) for name, words in terms if words)),
         TextBlock("The model as Python writes it:", True),
-        CodeBlock(_short(about.repr), "model"),
+        CodeBlock(about.repr, "model"),
         _domain_table(report.domain.attributes),
     ]
     conditions = report.domain.conditions
@@ -88,10 +88,6 @@ def _classes(about: ReportedModel) -> str:
     rest = about.n_classes - len(about.classes)
     names = ", ".join(map(isolate, about.classes))
     return f"{about.n_classes}: {names}" + (f" and {rest} more" if rest > 0 else "")
-
-
-def _short(text: str, most: int = 5_000) -> str:
-    return text if len(text) <= most else f"{text[:most]} …"
 
 
 def _domain_table(attributes: list[ReportedAttribute]) -> TableBlock:
@@ -148,14 +144,11 @@ def cost(report: Report) -> Section:
     return Section(170, "cost", "Cost, versions and code", tuple(blocks))
 
 
-def limits(report: Report) -> Section:
-    """What this does not show."""
-    return Section(60, "limits", "What this does not show", (ItemsBlock(tuple(report.not_shown)),))
-
-
 def sections_of(report: Report) -> list[Section]:
     """All sections of a report: first page first, appendix last."""
-    whole = [finding(report), limits(report), model(report), cost(report)]
+    not_shown = ItemsBlock(tuple(report.not_shown))
+    limits = Section(60, "limits", "What this does not show", (not_shown,))
+    whole = [finding(report), limits, model(report), cost(report)]
     found: dict[str, Section] = {}
     for section in (*whole, *(one for part in PARTS for one in part.sections(report))):
         known = found.get(section.key)

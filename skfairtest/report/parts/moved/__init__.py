@@ -99,7 +99,6 @@ def check_moved(report: Report, limit: float, estimates_decide: bool) -> LimitCh
 
 
 def _people_not_moved(part: MovedPart) -> list[str]:
-    """Whom a share of moved people says nothing about."""
     name = part.attribute
     reasons = [f"{name} = {group}: too few rows to be moved" for group in part.not_moved]
     if part.without_value:

@@ -172,7 +172,6 @@ def _of_attribute(report: Report, name: str) -> list[Any]:
 
 
 def _not_moved(part: MovedPart) -> list[str]:
-    """Whom the shares are not about, and from which difference on a decision counts."""
     sentences = []
     if names := list(map(isolate, part.not_moved)):
         few = "; ".join(names[:5])
@@ -330,7 +329,6 @@ def not_reached(part: MovedPart) -> list[str]:
 
 
 def _maps(done: list[MovedPart]) -> list[Section]:
-    """How near each map brings people to the other group, for the appendix."""
     columns: dict[str, Callable[[tuple[MovedPart, MapQuality]], str]] = {
         "map": lambda one: f"{isolate(one[0].attribute)}, {isolate(one[0].transport)}",
         "moved": lambda one: f"{isolate(one[1].group)} → {isolate(one[1].to)}",

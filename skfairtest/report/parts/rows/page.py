@@ -134,7 +134,6 @@ def _shares(done: Sequence[RowsPart]) -> list[TableBlock]:
 
 
 def _groups_of_people(report: Report) -> list[Any]:
-    """All groups with what they would get, also of several attributes at once."""
     blocks: list[Any] = []
     for rows in rows_of(report):
         above = rows.counts_above

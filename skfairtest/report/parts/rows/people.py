@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.finding._pair import Cell, Pair, make_pair
+from skfairtest.finding._pair import Pair, make_pair
 from skfairtest.group._rules.sensitive_groups import sensitive_attributes
 from skfairtest.oracle._model import Labels, named_labels
 from skfairtest.oracle._rows import ComparedRows, RowComparison
@@ -164,11 +164,6 @@ def person_to_show(changes: RowChanges, order: Ints) -> int | None:
     return int(np.lexsort((order, -farthest, ~changes.flips))[0])
 
 
-def changed_cells(pair: Pair) -> list[Cell]:
-    """Return the cells in which the twins differ."""
-    return [cell for cell in pair.cells if cell.changed]
-
-
 def own_values(row: Any, pair: Pair) -> list[Any]:
     """Return what a row, given twice as a table, has in the columns in which two twins differ."""
     own = make_pair(row, outputs=None, output="", difference=0.0, threshold=None)
@@ -178,7 +173,7 @@ def own_values(row: Any, pair: Pair) -> list[Any]:
 
 def beginning_with(own: list[Any], pair: Pair) -> Pair:
     """Return the pair with the person first, whose values in the changed columns are `own`."""
-    if all(cell.first == value for cell, value in zip(changed_cells(pair), own, strict=True)):
+    if [cell.first for cell in pair.cells if cell.changed] == own:
         return pair
     return replace(
         pair,

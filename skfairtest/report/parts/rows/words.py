@@ -170,7 +170,6 @@ def _whom(report: Report) -> list[str]:
 
 
 def _directions(group: PeopleOfGroup, above: float | None) -> str:
-    """What most people of a group would get, and the next most."""
     first, *more = group.directions[:2]
     words = f"{_with_share(first, group)} would get {in_direction(first, above)}"
     for other in more:

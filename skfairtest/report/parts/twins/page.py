@@ -43,7 +43,6 @@ def sections(report: Report) -> Iterable[Section]:
 
 
 def _worst_case(report: Report) -> list[Any]:
-    """The largest difference of any two inputs within the ranges, and what bounds it."""
     main = together(report)
     known = main.known
     if not known.taken:
@@ -91,7 +90,6 @@ def _where_from(twins: Twins) -> str:
 
 
 def _how_large(report: Report) -> list[Any]:
-    """What a search found, what a certificate leaves possible, and who carries it."""
     known = [twins for twins in twins_of(report) if twins.known.degree is not None]
     blocks: list[Any] = [
         TextBlock(
@@ -112,7 +110,6 @@ def _how_large(report: Report) -> list[Any]:
 
 
 def _further_pairs(report: Report) -> list[Any]:
-    """What else the searches found, and the worst pair of each attribute alone."""
     *alone, main = twins_of(report)
     blocks: list[Any] = []
     for twins in alone:

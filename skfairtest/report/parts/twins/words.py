@@ -111,7 +111,6 @@ def _in_domain(twins: Twins, report: Report) -> str:
 
 
 def _largest(main: Twins, names: list[str]) -> str:
-    """The largest difference found, and the bound of all others."""
     known, pair = main.known, main.known.pair
     if not known.taken:
         return twins_outside_model(names)
