@@ -410,17 +410,34 @@ class AuditReport:
         about = {"title": title, "purpose": purpose, "owner": owner, "data": data}
         return render_html(self.without_people(rows)._data, about)
 
-    def save_html(self, path: Any, **settings: Any) -> None:
+    def save_html(
+        self,
+        path: Any,
+        *,
+        rows: str = "worst",
+        title: str | None = None,
+        purpose: str | None = None,
+        owner: str | None = None,
+        data: str | None = None,
+    ) -> None:
         """Write the report as one HTML file, which loads nothing from outside.
 
         Parameters
         ----------
         path : str or path
             File to write. An existing file is replaced.
-        **settings : str
-            `rows`, `title`, `purpose`, `owner` and `data`, as in `to_html`.
+        rows, title, purpose, owner, data : str, default=None
+            As in `to_html`.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 is missing (the extra ``report``); `to_json` and `to_markdown` do not need it.
+        OSError
+            If the file cannot be written.
         """
-        write(path, self.to_html(**settings))
+        page = self.to_html(rows=rows, title=title, purpose=purpose, owner=owner, data=data)
+        write(path, page)
 
     def to_markdown(self, *, rows: str = "worst") -> str:
         """Return the report as Markdown, with tables as GitHub reads them.

@@ -35,7 +35,7 @@ from skfairtest.space._sensitive_features import not_taken
 NAME = "groups of perturbed inputs"
 
 
-class PerturbedGroupsPart(RulesPart, frozen=True, kw_only=True, tag="perturbed groups"):
+class PerturbedGroupsPart(RulesPart, frozen=True, kw_only=True, tag="perturbed_groups"):
     """Rules over perturbed inputs near the rows, by TestSGD.
 
     Their n_inside and n_outside count perturbed inputs, not rows.
