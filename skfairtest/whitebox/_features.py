@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._clock import check_ending
 from skfairtest._typing import Bools, Floats, Ints, Ints64
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._monotone_pieces import Breakpoints
@@ -62,10 +63,7 @@ class Features:
         self.rounded: set[int] = set()
         self.is_single = False
         Z, self._blocks = self._probe()
-        table = space.decode(Z)
-        for k, step in enumerate(steps):
-            table = run_step(step, self._cut_by(k, table))
-        probed = as_numbers(table)
+        probed = self._run_probe(Z)
         self.source = np.full(probed.shape[1], -1, dtype=np.intp)
         for t, attributes in enumerate(self._sources(probed)):
             if len(attributes) > 1:
@@ -230,6 +228,20 @@ class Features:
         for j, block in enumerate(blocks):
             Z[block, j] = values[j]
         return Z, blocks
+
+    def _run_probe(self, Z: Floats) -> Floats:
+        """The features of the rows of the probe."""
+        if not self.steps:  # in parts, since a table of many columns takes seconds
+            n = max(1, 2**22 // Z.shape[1])
+            parts = []
+            for start in range(0, len(Z), n):
+                check_ending()
+                parts.append(as_numbers(self.space.decode(Z[start : start + n])))
+            return np.concatenate(parts)
+        table = self.space.decode(Z)
+        for k, step in enumerate(self.steps):
+            table = run_step(step, self._cut_by(k, table))
+        return as_numbers(table)
 
     def _probed_values(self, attribute: int) -> Floats:
         """Encoded values of a continuous attribute: the ends of its pieces, and some between."""
