@@ -21,33 +21,39 @@ class OutOfTime(Exception):
     """The time was up before something was done."""
 
 
-def check_time(deadline: float) -> None:
-    """End what is being done when the time is up."""
-    if deadline < math.inf and now() >= deadline:
-        raise OutOfTime
+class Deadline(float):
+    """The time of `now` by which something has to end, which knows how much of it is left.
 
-
-class Deadline:
-    """A moment by which something has to end.
-
-    Parameters
-    ----------
-    seconds : float or None
-        From now on; None never ends.
+    Wherever a deadline is taken, a plain number that is a time of `now` does as well.
     """
 
-    def __init__(self, seconds: float | None = None) -> None:
-        self._end = math.inf if seconds is None else now() + seconds
+    @classmethod
+    def after(cls, seconds: float | None) -> Deadline:
+        """So many seconds from now on; None never ends."""
+        return cls(math.inf if seconds is None else now() + seconds)
 
     @property
     def left(self) -> float:
         """Seconds that are left: infinity where nothing ends, 0 where the time is over."""
-        return max(0.0, self._end - now())
+        return self if math.isinf(self) else max(0.0, self - now())
 
     @property
     def seconds(self) -> float | None:
-        """Seconds that are left, or None where nothing ends: as `max_time` of an auditor."""
-        return None if math.isinf(self._end) else self.left
+        """Seconds that are left, or None where nothing ends: as `max_time` of an auditor.
+
+        Raises
+        ------
+        OutOfTime
+            If none is left.
+        """
+        check_time(self)
+        return None if math.isinf(self) else max(self - now(), 1e-3)
+
+
+def check_time(deadline: float) -> None:
+    """End what is being done when the time is up."""
+    if deadline < math.inf and now() >= deadline:
+        raise OutOfTime
 
 
 _DEADLINE: ContextVar[float] = ContextVar("deadline", default=math.inf)

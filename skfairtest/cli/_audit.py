@@ -23,10 +23,11 @@ from skfairtest.cli._junit import junit
 from skfairtest.cli._markdown import markdown
 from skfairtest.cli._parser import Parser, add_audit_options, number
 from skfairtest.cli._terminal import models_prints_aside, note, say
-from skfairtest.report._limits import Limits, LimitsOutcome
+from skfairtest.report._limits import Limits
 from skfairtest.report._redact import KEPT
 from skfairtest.report._report import AuditReport
-from skfairtest.report.render.text import render_text
+from skfairtest.report._types import LimitsOutcome
+from skfairtest.report.render.first_page import render_text
 
 HELP = """
 usage: skfairtest audit MODEL DATA --sensitive COLUMNS [options]

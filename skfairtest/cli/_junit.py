@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as ET
 
-from skfairtest.report._limit_checks import figure_sentence
+from skfairtest.report._figures import figure_sentence
 from skfairtest.report._report import AuditReport
 from skfairtest.report._types import LimitCheck
 

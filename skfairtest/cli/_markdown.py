@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from skfairtest.report._limit_checks import figure_sentence, in_full
+from skfairtest.report._figures import figure_sentence, in_full
 from skfairtest.report._report import AuditReport
 from skfairtest.report._types import LimitCheck
 

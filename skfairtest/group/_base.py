@@ -309,8 +309,8 @@ class PoolAuditor(GroupAuditor):
     favourable_ : list, float or "mean"
         The predictions that counted as favourable.
     stop_reason_, stop_kind_ : str
-        What ended the run, in words and as one of "complete", "max_queries", "callback",
-        "interrupted" and "failed".
+        What ended the run, in words and as one of "complete", "max_queries", "max_time" (where
+        the auditor has such a limit), "callback", "interrupted" and "failed".
     """
 
     response_method: str = one_of(default="auto", options=RESPONSE_METHODS)

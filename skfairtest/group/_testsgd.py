@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from skfairtest import _clock
-from skfairtest._parameters import check_whole, one_of
+from skfairtest._parameters import check_whole, checked, one_of
 from skfairtest._progress import Progress, with_callbacks
 from skfairtest._statistics import Sides, n_needed
 from skfairtest._typing import Bools, Floats, Ints
@@ -25,6 +26,7 @@ from skfairtest._validation import (
     warn_of_retraining,
     warn_of_target,
 )
+from skfairtest.base import check_max_time
 from skfairtest.group._base import MIN_OUTSIDE, PoolAuditor, stop_of
 from skfairtest.group._inference.counting import GivenRowSets, rule_sides
 from skfairtest.group._inference.pivot import chosen_sides, signed_root
@@ -36,7 +38,12 @@ from skfairtest.group._results import TableResults
 from skfairtest.group._rules.attribute import MAX_LEVELS, Attribute, Division
 from skfairtest.group._rules.cells import DistinctRows
 from skfairtest.group._rules.cuts import BINNINGS
-from skfairtest.group._rules.frequent import FrequentRules, RuleSubset, rows_of_share
+from skfairtest.group._rules.frequent import (
+    FrequentRules,
+    RuleLimitExceeded,
+    RuleSubset,
+    rows_of_share,
+)
 from skfairtest.group._rules.rule_search import (
     by_score,
     complexity_of,
@@ -46,6 +53,7 @@ from skfairtest.group._rules.rule_search import (
 )
 from skfairtest.group._rules.short_list import short_list
 from skfairtest.group._rules.tables import AttributeTables, tables_of_space
+from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
@@ -76,6 +84,11 @@ class TestSGDAuditor(TableResults, PoolAuditor):
         binned. A value that more than half of the rows have is a bin of its own.
     binning : {"uniform", "quantile"}, default="uniform"
         Whether bins have equal widths, as in the paper, or equal numbers of rows.
+    max_time : float, default=None
+        Time limit in seconds; the estimator's own `fit` does not count. Rules of one condition
+        are found in any case, longer ones in a quarter of the time, and as many rows of the pool
+        are asked about as the time allows: `stop_reason_` then says what was left out. None sets
+        no limit.
     space : InputSpace, default=None
         Domains of the columns of X, and constraints. None learns them from X. Its `steps` say how
         far a column is moved when a row is perturbed: by default, integers are moved by 1, real
@@ -149,6 +162,7 @@ class TestSGDAuditor(TableResults, PoolAuditor):
     sensitive_features: Any = "auto"
     n_bins: Any = 10
     binning: str = one_of(default="uniform", options=BINNINGS)
+    max_time: float | None = checked(default=None, check=check_max_time)
     space: InputSpace | None = None
 
     # Fit -------------------------------------------------------------------------------------
@@ -211,7 +225,15 @@ class TestSGDAuditor(TableResults, PoolAuditor):
             estimator = as_it_stands(self.estimator, y)
             X, tables = owner._tables_of(X, sensitive_features, estimator)
         space = tables.inputs.space
-        cells, rules = self._rules(tables, space, chunked)
+        limit = math.inf if self.max_time is None else self.max_time
+        try:
+            with _clock.ending(start + limit):
+                cells, rules, so_far = self._rules(tables, space, chunked, start + 0.25 * limit)
+        except _clock.OutOfTime:
+            raise ValueError(
+                f"max_time={limit:g} s was over before the columns were divided into groups. Raise "
+                "max_time, or name fewer sensitive features."
+            ) from None
         if space.constraints_ and not space.valid(space.data).any():
             raise ValueError(
                 f"The constraint of space= holds for none of the {len(space.data)} rows of X, so "
@@ -230,7 +252,7 @@ class TestSGDAuditor(TableResults, PoolAuditor):
         pool = space if chunked is None else chunked.pool
         draw = partial(draw_near, pool, rng=rng, are_drawn=chunked is not None)
         found, values, ended = self._search(
-            rules, smaller, tables.attributes, cells, answers, draw, progress
+            rules, smaller, tables.attributes, cells, answers, draw, progress, start + limit, so_far
         )
         tables.forget_data()
         fitted = {
@@ -246,9 +268,16 @@ class TestSGDAuditor(TableResults, PoolAuditor):
         return self
 
     def _rules(
-        self, tables: AttributeTables, space: InputSpace, chunked: ChunkedRows | None
-    ) -> tuple[DistinctRows, FrequentRules]:
-        """Divide the columns into cells of the rows, and return the rules that enough satisfy."""
+        self,
+        tables: AttributeTables,
+        space: InputSpace,
+        chunked: ChunkedRows | None,
+        deadline: float,
+    ) -> tuple[DistinctRows, FrequentRules, str]:
+        """Divide the columns into cells of the rows, and return the rules that enough satisfy.
+
+        With a time limit they are as long as can be found until the deadline; words say how long.
+        """
         # Ten bins of a numeric column that `n_bins` does not name.
         how = Division(10, self.binning, few=2, sets=True, most=MAX_LEVELS, label="n_bins")
         columns = tables.divide(None, None, self.n_bins, how)
@@ -258,9 +287,21 @@ class TestSGDAuditor(TableResults, PoolAuditor):
             cells = chunked.cells(tables, space)
         rules = frequent_rules(
             tables.attributes, list(cells.codes.T), min_support=self.min_support,
-            most=self.max_attributes, label="max_attributes", weights=cells.count,
+            most=self.max_attributes if self.max_time is None else 1, label="max_attributes",
+            weights=cells.count,
         )  # fmt: skip
-        return cells, rules
+        most = min(self.max_attributes or len(cells.codes.T), len(cells.codes.T))
+        so_far = ""
+        try:
+            while self.max_time is not None and rules.max_conditions < most:
+                longer = rules.longer(deadline)
+                if longer.n_rules == rules.n_rules:  # and none is longer still
+                    break
+                rules = longer
+        except (_clock.OutOfTime, RuleLimitExceeded):
+            n = rules.max_conditions
+            so_far = f"max_time: rules of up to {n} of {most} conditions were compared"
+        return cells, rules, so_far
 
     def _tables_of(
         self, X: Any, sensitive_features: Any, estimator: Any
@@ -280,12 +321,14 @@ class TestSGDAuditor(TableResults, PoolAuditor):
         answers: Answers,
         draw: Callable[[int], tuple[Ints, Any]],
         progress: Progress,
+        deadline: float,
+        so_far: str,
     ) -> tuple[dict[str, Any], Floats, Any]:
-        """Ask about one pool, and rank the rules by it.
+        """Ask about one pool until the deadline, and rank the rules by it.
 
         `smaller` is the share of rows on the smallest side that is compared; `draw` makes a pool of
-        so many rows, with the row of the data that each was made of. Returns the results, the
-        predictions, and what ended the asking early.
+        so many rows, with the row of the data that each was made of; `so_far` says which rules the
+        time has left out. Returns the results, the predictions, and what ended the asking early.
         """
         n_groups = len(np.unique(rules.marks))  # equal groups are counted once
         needed = n_needed(
@@ -295,11 +338,15 @@ class TestSGDAuditor(TableResults, PoolAuditor):
         if needed > self._most_rows:
             self._warn_budget(needed)
         seeds, Z = draw(min(needed, self._most_rows))
-        values, ended = self._ask(answers, Z, 0.9, progress)
+        # To rank the rules takes time as well.
+        now = _clock.now()
+        values, ended = self._ask(answers, Z, 0.9, progress, now + 0.7 * (deadline - now))
         if not len(values):
             raise ended
         drawn = _Drawn(rules, cells, seeds[: len(values)])
         everyone = np.ones(len(values), dtype=bool)
+        if so_far and ended is None:
+            ended = StopSearch(StopReason.MAX_TIME, so_far)
         sides = rule_sides(drawn, values, everyone, binary=bool(answers.binary))
         ranked = _leave_enough(rules) & np.isfinite(sides.difference)
         kept = _worst_first(rules, attributes, sides, ranked)[: self.max_rules]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -29,8 +29,9 @@ from skfairtest.inspection._style import (
     span,
     wrap,
 )
-from skfairtest.mitigation import MitigationComparison
-from skfairtest.mitigation._comparison.recommend import IN_POINTS, Sentences, short_group
+
+if TYPE_CHECKING:  # mitigation is imported where a comparison of it is drawn
+    from skfairtest.mitigation import MitigationComparison
 
 #: Measures in the order of the panels, and what is written below each.
 PLACES = {"rows": "people", "near": "inputs near\nthem", "uniform": "uniform\ninputs"}
@@ -198,6 +199,9 @@ class MitigationDisplay(Display):
         TypeError
             If it is something else.
         """
+        from skfairtest.mitigation import MitigationComparison
+        from skfairtest.mitigation._comparison.recommend import Sentences, short_group
+
         if not isinstance(comparison, MitigationComparison):
             raise TypeError(
                 "from_comparison needs the MitigationComparison that compare_mitigations returns; "
@@ -347,23 +351,29 @@ class MitigationDisplay(Display):
             )
         panel.set_xlabel(self._words(measure), fontsize="small", parse_math=False)
 
+    @property
+    def _is_in_points(self) -> bool:
+        from skfairtest.mitigation._comparison.recommend import IN_POINTS
+
+        return self.score in IN_POINTS
+
     def _is_share(self, measure: str) -> bool:
         """Whether a measure is drawn in percent, or in points of accuracy."""
         if measure == SCORE:
-            return self.score in IN_POINTS
+            return self._is_in_points
         if measure == RATE:
             return self.rate != "mean prediction"
         return not self.what.startswith("mean")
 
     def _figure(self, measure: str, value: float) -> str:
-        if measure == SCORE and self.score in IN_POINTS:
+        if measure == SCORE and self._is_in_points:
             return f"{round(100 * value, 1) + 0.0:+.1f}"
         return percent(value) if self._is_share(measure) else brief(value)
 
     def _words(self, measure: str) -> str:
         if measure == SCORE:
             name = shorten(self.score.replace("_", " "), 17)
-            return f"{name},\nchange" + (" in points" if self.score in IN_POINTS else "")
+            return f"{name},\nchange" + (" in points" if self._is_in_points else "")
         if measure == RATE:
             unit = ", in %" if self._is_share(RATE) else ""
             n_groups = self.table.loc[self.table["measure"] == RATE, "group"].nunique()

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import individual
 from skfairtest._clock import Deadline
-from skfairtest._parameters import check_n_jobs
+from skfairtest._parameters import check_instance, check_n_jobs
 from skfairtest._progress import make_progress
 from skfairtest._threads import taking_turns
 from skfairtest._typing import is_real
@@ -34,6 +34,7 @@ from skfairtest.report.parts.moved.move import check_transports
 from skfairtest.space._column_names import did_you_mean
 from skfairtest.space._containers import make_container
 from skfairtest.space._sensitive_features import split_sensitive
+from skfairtest.transports import QuantileTransport
 
 
 @taking_turns()
@@ -196,17 +197,15 @@ def audit(
         "moved": moved, "favourable": favourable, "limits": limits, "max_time": max_time,
     }  # fmt: skip
     check_max_time("max_time", max_time)
-    deadline = Deadline(max_time)
+    deadline = Deadline.after(max_time)
     check_n_jobs("n_jobs", n_jobs)
     _check_choice("certify", certify)
     groups = _checked_groups(groups)
+    if limits is not None and moved is True:
+        moved = QuantileTransport()  # the other maps stand beside the one that limits are about
     check_transports(moved)
     template = make_template(auditor, threshold)
-    if isinstance(estimator, type):
-        raise TypeError(
-            f"estimator must be a fitted instance; got the class {estimator.__name__}. Write "
-            f"{estimator.__name__}().fit(X, y)."
-        )
+    check_instance("estimator", estimator)
     if hasattr(estimator, "fit"):
         check_is_fitted(estimator)
     shown = make_progress(progress)
@@ -238,9 +237,8 @@ def audit(
     context.favourable = _favourable(context, favourable, groups)
     if context.favourable is not None:
         warn_of_guess(context.favourable)
-    given |= {"random_state": seed}
-    given["sensitive_features"] = context.sensitive_names if in_table else None
-    context.given = given
+    names = context.sensitive_names if in_table else None
+    context.given = given | {"random_state": seed, "sensitive_features": names}
     if report is not None:
         context.take_over(report.context)
     wanted = None if limits is None else needed_for(limits)
@@ -250,13 +248,7 @@ def audit(
 
 
 def _favourable(context: AuditContext, given: Any, groups: Any) -> Favourable | None:
-    """Return which predictions are favourable, or None if that cannot be told.
-
-    Raises
-    ------
-    ValueError
-        For a label that no class has, or two that contradict each other.
-    """
+    """Return which predictions are favourable, or None if that cannot be told."""
     own = getattr(groups, "favourable", None)
     if given is not None and own is not None and given != own:
         raise ValueError(
@@ -284,9 +276,8 @@ def _favourable(context: AuditContext, given: Any, groups: Any) -> Favourable | 
 def make_template(auditor: Any, threshold: float | None) -> BaseAuditor:
     """Return the auditor that searches, as an unfitted copy."""
     known = auditor_names()
-    if auditor is None:
-        auditor = known["sbft"]()
-    elif isinstance(auditor, str):
+    auditor = "sbft" if auditor is None else auditor
+    if isinstance(auditor, str):
         name = auditor.lower().removesuffix("auditor")
         if name not in known:
             raise ValueError(
@@ -300,18 +291,9 @@ def make_template(auditor: Any, threshold: float | None) -> BaseAuditor:
             f"{auditor!r}. Pass a group auditor as groups=."
         )
     # The model is set beside; a clone of a fitted one would be of no use.
-    template = clone(
-        auditor.set_params(estimator=None) if auditor.estimator is None else _bare(auditor)
-    )
-    if threshold is not None:
-        template.set_params(threshold=threshold)
-    return template
-
-
-def _bare(auditor: BaseAuditor) -> BaseAuditor:
-    """Return an auditor with the same parameters and no estimator."""
-    params = auditor.get_params(deep=False)
-    return type(auditor)(**{**params, "estimator": None})
+    params = auditor.get_params(deep=False) | {"estimator": None}
+    template: BaseAuditor = clone(type(auditor)(**params))
+    return template if threshold is None else template.set_params(threshold=threshold)
 
 
 def auditor_names() -> dict[str, Any]:
@@ -321,7 +303,6 @@ def auditor_names() -> dict[str, Any]:
 
 
 def _checked_groups(given: Any) -> Any:
-    """Check `groups`; returns an auditor as an unfitted copy."""
     if hasattr(given, "get_params"):
         if not isinstance(given, TestSGDAuditor):
             raise TypeError(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import numpy as np
 import pandas as pd
 
 from skfairtest.finding._words import listed
+from skfairtest.report._figures import KnownFigure
 from skfairtest.report._types import Report
 from skfairtest.report.parts import PARTS
 from skfairtest.report.parts.twins.results import not_in_model
@@ -17,62 +20,44 @@ def compare_reports(first: Report, second: Report, names: tuple[str, str]) -> pd
     figures = _figures(first), _figures(second)
     rows = []
     for name in dict.fromkeys([*figures[0], *figures[1]]):
-        a, b = (side.get(name, UNKNOWN) for side in figures)
-        rows.append(
-            {
-                "figure": name,
-                one: a[0],
-                f"{one}_low": a[1],
-                f"{one}_high": a[2],
-                other: b[0],
-                f"{other}_low": b[1],
-                f"{other}_high": b[2],
-                "change": b[0] - a[0],
-                "says": _says(a, b),
-            }
-        )
+        a, b = (side.get(name, KnownFigure(name)) for side in figures)
+        ends = {one: a.value, f"{one}_low": a.low, f"{one}_high": a.high}
+        ends |= {other: b.value, f"{other}_low": b.low, f"{other}_high": b.high}
+        rows.append({"figure": name, **ends, "change": b.value - a.value, "says": _says(a, b)})
     table = pd.DataFrame(rows).set_index("figure")
     table.attrs["notes"] = _notes(first, second, names)
     return table
 
 
-UNKNOWN = (np.nan, np.nan, np.nan)
+def _figures(report: Report) -> dict[str, KnownFigure]:
+    return {name: known for part in PARTS for name, known in part.figures(report).items()}
 
 
-def _figures(report: Report) -> dict[str, tuple[float, float, float]]:
-    """Return each figure with the bounds of its interval."""
-    found = {name: known for part in PARTS for name, known in part.figures(report).items()}
-    return {name: (known.value, known.low, known.high) for name, known in found.items()}
-
-
-def _says(a: tuple[float, float, float], b: tuple[float, float, float]) -> str:
+def _says(a: KnownFigure, b: KnownFigure) -> str:
     """Say what the intervals tell about the change."""
-    if np.isnan(a[0]) or np.isnan(b[0]):
+    if np.isnan(a.value) or np.isnan(b.value):
         return "not measured on both sides"
-    if not np.isnan(b[2]) and b[2] < a[1]:
+    if b.high < a.low:  # not so where one is not known (NaN)
         return "lower"
-    if not np.isnan(a[2]) and a[2] < b[1]:
+    if a.high < b.low:
         return "higher"
-    if a == b:
-        return "equal"
-    return "the intervals overlap"
+    return "equal" if a[1:4] == b[1:4] else "the intervals overlap"
 
 
 def _notes(first: Report, second: Report, names: tuple[str, str]) -> list[str]:
-    """Note where the two were not measured alike."""
-    notes = []
-    for key, words in (
-        ("sensitive_features", "sensitive attributes"),
-        ("domain", "domains"),
-        ("threshold", "thresholds"),
-        ("seed", "seeds"),
-    ):
-        if getattr(first, key) != getattr(second, key):
-            notes.append(f"The {words} differ.")
-    if first.favourable.labels != second.favourable.labels:
-        notes.append("The favourable labels differ.")
-    if first.data.n_rows != second.data.n_rows:
-        notes.append("The numbers of rows differ.")
+    settings = {
+        "sensitive attributes": "sensitive_features",
+        "domains": "domain",
+        "thresholds": "threshold",
+        "seeds": "seed",
+        "favourable labels": "favourable.labels",
+        "numbers of rows": "data.n_rows",
+    }
+    notes = [
+        f"The {words} differ."
+        for words, of in settings.items()
+        if attrgetter(of)(first) != attrgetter(of)(second)
+    ]
     for name, report in zip(names, (first, second), strict=True):
         if names_outside := not_in_model(report):
             notes.append(f"The model of {name} does not take {listed(names_outside, 'or')}.")

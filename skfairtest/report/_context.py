@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 
 from skfairtest._clock import Deadline
 from skfairtest._typing import Floats, Ints
@@ -73,70 +73,32 @@ class AskedInputs(NamedTuple):
 
 @dataclass
 class AuditContext:
-    """What all parts of an audit look at.
+    """What all parts of an audit look at."""
 
-    Attributes
-    ----------
-    estimator : estimator
-        Fitted.
-    X, y : table and targets
-        As the user gave them; `y` may be None.
-    template : BaseAuditor
-        An unfitted auditor, with the domain and the threshold.
-    space : InputSpace
-        The domain, all sensitive attributes together.
-    seed : int
-        Of every part.
-    n_jobs : int or None
-        Of every part.
-    not_in_model : DataFrame or None
-        Sensitive columns that the model does not take, in the order of the rows.
-    max_time : float or None
-        Seconds for all parts.
-    budget : Budget
-        The pace of queries, as measured so far.
-    rows, predicted : ndarray
-        Places of rows of the data, all or a random sample, and what the model predicts for them:
-        every rate is about these. Empty before `predict`.
-    auditors : dict of str to auditor
-        The auditors that ran, by the label of their search.
-    findings : dict of str to Finding
-        The pair of each search that differs most, whatever has shown it.
-    favourable : Favourable or None
-        Which predictions are favourable; None where that is not known before they are seen.
-    readings : Readings
-        The model as certificates read it, once for all sensitive attributes.
-    options : AuditOptions
-        Which parts are asked for.
-    callbacks : tuple
-        Callbacks of scikit-learn, for auditors that search.
-    given : dict
-        Parameters of `audit` as they were given, for the code that repeats it.
-    results : list of PartResult
-        What the parts have found so far.
-    seconds : float
-        That this took.
-    """
-
-    estimator: Any
+    estimator: Any  # fitted
     X: Any
     y: Any
-    template: BaseAuditor
-    space: InputSpace
+    template: BaseAuditor  # unfitted, with the domain and the threshold
+    space: InputSpace  # all sensitive attributes together
     seed: int
     n_jobs: int | None
-    not_in_model: pd.DataFrame | None = None
+    not_in_model: pd.DataFrame | None = None  # sensitive columns that the model does not take
     max_time: float | None = None
+    #: The pace of queries, as measured so far.
     budget: Budget = field(default_factory=Budget)
+    #: Places of rows, all or a random sample, and what is predicted for them: all rates are of
+    #: these. Empty before the rows are predicted.
     rows: Ints = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     predicted: NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    #: The auditors that ran, and the pair that differs most, by the label of their search.
     auditors: dict[str, Any] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
-    favourable: Favourable | None = None
+    favourable: Favourable | None = None  # None where it is not known before predictions are seen
+    #: The model as certificates read it, once for all sensitive attributes.
     readings: Readings = field(default_factory=Readings)
     options: AuditOptions = AuditOptions()
-    callbacks: tuple[Any, ...] = ()
-    given: dict[str, Any] = field(default_factory=dict)
+    callbacks: tuple[Any, ...] = ()  # of scikit-learn, for auditors that search
+    given: dict[str, Any] = field(default_factory=dict)  # parameters, for the code that repeats it
     results: list[PartResult] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -148,14 +110,9 @@ class AuditContext:
         return other
 
     def take_over(self, earlier: AuditContext) -> None:
-        """Take what was predicted for an earlier audit of the same model and rows.
+        """Take what was predicted for an earlier audit, which must be of the same model and rows.
 
         Results are taken, too, if the settings that they depend on are the same.
-
-        Raises
-        ------
-        ValueError
-            If the earlier audit was of another model or other rows.
         """
         same_rows = np.array_equal(self.space.data, earlier.space.data, equal_nan=True)
         if self.estimator is not earlier.estimator or not same_rows:
@@ -176,7 +133,6 @@ class AuditContext:
             self.results, self.seconds = list(earlier.results), earlier.seconds
 
     def _settings(self) -> list[str]:
-        """What the results of parts depend on that are asked for."""
         names = ("auditor", "threshold", "favourable", "random_state")
         return [repr(self.sensitive_names), *(repr(self.given[name]) for name in names)]
 
@@ -212,17 +168,6 @@ class AuditContext:
             random_state=self.seed,
         )
 
-    def group_auditor(self, template: Any, names: list[Any]) -> Any:
-        """An unfitted group auditor of these sensitive columns and the same domain."""
-        own = {"space": self.template.space} if hasattr(template, "space") else {}
-        return clone(template).set_params(
-            estimator=self.estimator,
-            sensitive_features=names,
-            n_jobs=self.n_jobs,
-            random_state=self.seed,
-            **own,
-        )
-
     @property
     def favourable_labels(self) -> Any:
         """The favourable labels, or the least favourable output; None where nothing says it."""
@@ -251,7 +196,7 @@ class AuditContext:
 
     @property
     def task(self) -> Literal["classification", "regression", "unknown"]:
-        """What the model does: "classification", "regression" or "unknown"."""
+        """What the model does."""
         # Objects that are no scikit-learn estimators have no tags to ask.
         if hasattr(self.estimator, "__sklearn_tags__"):
             if is_classifier(self.estimator):
@@ -267,11 +212,6 @@ class AuditContext:
             return self.model.response
         except EstimatorFailedError:
             return "unknown"
-
-    @property
-    def infers_labels(self) -> bool:
-        """Whether codes of labels are positions in the model's `classes_`."""
-        return self.model.infers_labels
 
     @cached_property
     def model(self) -> Model:

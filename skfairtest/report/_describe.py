@@ -24,8 +24,6 @@ from skfairtest.report._types import (
     ReportedModel,
 )
 
-PACKAGES = ("skfairtest", "scikit-learn", "numpy", "pandas")
-
 
 def describe_model(context: AuditContext) -> ReportedModel:
     """The model: its class, its last step, its parameters."""
@@ -79,7 +77,7 @@ def describe_domain(context: AuditContext) -> ReportedDomain:
 def versions() -> dict[str, str]:
     """Versions of what the figures depend on."""
     found = {"python": platform.python_version()}
-    for name in PACKAGES:
+    for name in ("skfairtest", "scikit-learn", "numpy", "pandas"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:  # a checkout that is not installed
@@ -95,9 +93,8 @@ def repeating_code(template: BaseAuditor, given: dict[str, Any]) -> str:
     code, names = _Code(), given["sensitive_features"]
     own = "sensitive_features"
     words = {own: code.name(own) if names is None else code.of(own, names)}
-    for name, default in DEFAULTS.items():
-        if given[name] is not default:
-            words[name] = code.of(name, given[name])
+    changed = [name for name, default in DEFAULTS.items() if given[name] is not default]
+    words |= {name: code.of(name, given[name]) for name in changed}
     if given["auditor"] is not None:
         is_name = isinstance(given["auditor"], str)
         words["auditor"] = code.of("auditor", given["auditor"] if is_name else template)
@@ -116,8 +113,6 @@ DEFAULTS: dict[str, Any] = {
     "threshold": None, "certify": "auto", "groups": "auto", "moved": True, "favourable": None,
     "limits": None, "max_time": 60, "random_state": None,
 }  # fmt: skip
-#: Parameters of auditors that `audit` sets.
-SET_BY_AUDIT = ("estimator", "sensitive_features")
 
 
 class _Code:
@@ -133,7 +128,6 @@ class _Code:
         return name
 
     def of(self, name: str, value: Any) -> str:
-        """The value of a parameter of this name as Python."""
         if isinstance(value, (dt.date, np.datetime64, dt.timedelta, np.timedelta64)):
             is_date = isinstance(value, (dt.date, np.datetime64))
             made: Any = pd.Timestamp if is_date else pd.Timedelta
@@ -149,10 +143,10 @@ class _Code:
             code = ", ".join(f"{self.of(name, k)}: {self.of(name, v)}" for k, v in value.items())
             return f"{{{code}}}"
         if isinstance(value, (list, tuple, set, frozenset)):
-            code = ", ".join(self.of(name, one) for one in value)
+            code = f"[{', '.join(self.of(name, one) for one in value)}]"
             if isinstance(value, tuple) and len(value) > 1:
-                return f"({code})"
-            return f"[{code}]" if isinstance(value, list) else f"{type(value).__name__}([{code}])"
+                return f"({code[1:-1]})"
+            return code if isinstance(value, list) else f"{type(value).__name__}({code})"
         cls = type(value)
         if not (hasattr(value, "get_params") or cls.__module__.startswith("skfairtest.")):
             return self.name(getattr(value, "__name__", "<lambda>").replace("<lambda>", name))
@@ -160,11 +154,9 @@ class _Code:
         package, module = cls.__module__.partition(".")[0], cls.__module__.partition("._")[0]
         has_it = getattr(sys.modules[package], cls.__name__, None) is cls
         self.imports.setdefault(package if has_it else module, set()).add(cls.__name__)
-        params = inspect.signature(cls).parameters
-        code = ", ".join(
-            f"{key}={self.of(key, getattr(value, key))}"
-            for key in params
-            if key not in SET_BY_AUDIT
-            and repr(getattr(value, key, None)) != repr(params[key].default)
-        )
-        return f"{cls.__name__}({code})"
+        params = {key: one.default for key, one in inspect.signature(cls).parameters.items()}
+        for key in ("estimator", "sensitive_features"):  # `audit` sets them
+            params.pop(key, None)
+        own = {key: getattr(value, key, None) for key in params}
+        changed = [key for key in params if repr(own[key]) != repr(params[key])]
+        return f"{cls.__name__}({', '.join(f'{key}={self.of(key, own[key])}' for key in changed)})"

@@ -26,7 +26,6 @@ def check_columns(estimator: Any, X: Any, space: InputSpace) -> None:
     known = getattr(estimator, "feature_names_in_", None)
     wanted = None if known is None else list(known)
     n_wanted = getattr(estimator, "n_features_in_", len(got) if wanted is None else len(wanted))
-    are_named = hasattr(X, "columns")
     if n_wanted == len(got) and (wanted is None or wanted == got):
         return
     try:
@@ -35,23 +34,19 @@ def check_columns(estimator: Any, X: Any, space: InputSpace) -> None:
             estimator.predict(space.decode(space.data[:1]))
     except Exception as error:
         says = f"X has {len(got)} columns, the model was fitted to {n_wanted}"
-        if wanted is not None and are_named:
+        if wanted is not None and hasattr(X, "columns"):
             missing = [name for name in wanted if name not in set(got)]
             extra = [name for name in got if name not in set(wanted)]
-            if missing:
-                says += f"; X lacks {_listed(missing)}"
-            if extra:
-                says += f"; the model does not know {_listed(extra)}"
+            says += f"; X lacks {_listed(missing)}" if missing else ""
+            says += f"; the model does not know {_listed(extra)}" if extra else ""
             if not missing and not extra:
                 says = f"X has the model's columns in another order: {_listed(got)}"
         elif wanted is not None and n_wanted == len(got):
             says = f"X has no names of columns, and the model was fitted to {_listed(wanted)}"
-        hint = ""
-        if len(got) > n_wanted:
-            hint = "; what is sensitive and no input, as values: sensitive_features=X['race']"
+        hint = "; what is sensitive and no input, as values: sensitive_features=X['race']"
         raise ValueError(
-            f"{says}. Give the columns that {type(estimator).__name__} was fitted to{hint}. Of "
-            f"the first row it raised: {message_of(error)}"
+            f"{says}. Give the columns that {type(estimator).__name__} was fitted to"
+            f"{hint * (len(got) > n_wanted)}. Of the first row it raised: {message_of(error)}"
         ) from error
 
 
@@ -82,10 +77,8 @@ def check_targets(estimator: Any, y: Any, n_rows: int) -> None:
     """See that y has one value a row, none of them missing, in the labels of the model."""
     array, classes = np.asarray(y), known_classes(estimator)
     if classes is None and array.ndim == 2 and array.shape[1] > 1:  # several outputs
-        if pd.isna(array).any():
-            raise ValueError(
-                f"y has {int(pd.isna(array).sum())} missing values. Leave out those rows."
-            )
+        if n := int(pd.isna(array).sum()):
+            raise ValueError(f"y has {n} missing values. Leave out those rows.")
         return
     given = column("y", y, n_rows)
     regresses = hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator)

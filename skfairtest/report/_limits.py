@@ -7,9 +7,8 @@ from dataclasses import dataclass, fields
 
 from skfairtest._typing import is_real
 from skfairtest.report._types import (
-    EXIT_CODES,
     WORST_FIRST,
-    LimitCheck,
+    LimitsOutcome,
     PartResult,
     Report,
     Status,
@@ -74,7 +73,6 @@ class Limits:
     estimates_decide: bool = False
 
     def __post_init__(self) -> None:
-        """Raise an error unless the limits are numbers that figures can have."""
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name == "estimates_decide":
@@ -93,37 +91,6 @@ def needed_for(limits: Limits) -> list[type[PartResult]]:
     """The results that these limits are about; `audit` measures no more where only they count."""
     given = {field.name for field in fields(limits) if getattr(limits, field.name) is not None}
     return [part.result for part in PARTS if given & set(part.limits)]
-
-
-@dataclass(frozen=True)
-class LimitsOutcome:
-    """Result of `AuditReport.check`: whether a report is within its limits.
-
-    Attributes
-    ----------
-    status : {"within", "exceeded", "undecided", "failed"}
-        The worst of the checks: an exceeded limit, a part that failed, a limit that could not be
-        decided, or none of these.
-    checks : list of LimitCheck
-        One check per limit.
-    verdict : str
-        A line that says what was and was not shown.
-
-    Examples
-    --------
-    >>> from skfairtest.report import LimitsOutcome
-    >>> LimitsOutcome("within", [], "No limits were given.").exit_code
-    0
-    """
-
-    status: Status
-    checks: list[LimitCheck]
-    verdict: str
-
-    @property
-    def exit_code(self) -> int:
-        """The command line's exit code: 0 within, 1 exceeded, 3 undecided, 4 failed."""
-        return EXIT_CODES[self.status]
 
 
 def check_limits(report: Report, limits: Limits) -> LimitsOutcome:
@@ -150,4 +117,4 @@ def check_limits(report: Report, limits: Limits) -> LimitsOutcome:
         verdict = f"No limits were given. {report.sentence}"
         if status == "failed":
             verdict = f"Failed: the audit failed: {' '.join(report.reason.split())}"
-    return LimitsOutcome(status, checks, verdict)
+    return LimitsOutcome(status, checks, verdict, limits.estimates_decide)

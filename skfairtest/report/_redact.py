@@ -37,13 +37,7 @@ def value_of_person(words: str | None = None, **checks: Any) -> Meta:
 
 
 def check_kept(rows: Any) -> Kept:
-    """Return what a file may keep of people.
-
-    Raises
-    ------
-    ValueError
-        If `rows` is none of the words.
-    """
+    """Return what a file may keep of people, or raise an error for another word."""
     for kept in KEPT:
         if rows == kept:
             return kept

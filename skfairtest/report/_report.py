@@ -30,13 +30,13 @@ from skfairtest.report._describe import (
     versions,
 )
 from skfairtest.report._figures import real
-from skfairtest.report._limits import Limits, LimitsOutcome, check_limits
+from skfairtest.report._limits import Limits, check_limits
 from skfairtest.report._run import run_tasks
 from skfairtest.report._types import (
     SCHEMA_VERSION,
     Completed,
     Cost,
-    LimitsGiven,
+    LimitsOutcome,
     PartResult,
     R,
     Report,
@@ -44,10 +44,9 @@ from skfairtest.report._types import (
 from skfairtest.report.parts import PARTS, part_named, written_report
 from skfairtest.report.parts.groups import GroupsPart
 from skfairtest.report.parts.selection.results import SelectionPart
-from skfairtest.report.parts.twins.results import Twins, TwinsPart, together
-from skfairtest.report.render.about import NOT_SHOWN
-from skfairtest.report.render.first_page import headline
-from skfairtest.report.render.text import render_text
+from skfairtest.report.parts.twins.results import TwinsPart, together
+from skfairtest.report.render.first_page import headline, render_text
+from skfairtest.report.render.sections import NOT_SHOWN
 from skfairtest.space._dates import ANY_DATE, iso
 
 
@@ -129,11 +128,9 @@ class AuditReport:
         return self._context
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: the report as JSON, and the auditors; the model and the rows are not."""
         return {"json": self._encoded("worst").decode(), "auditors": self.auditors}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the report from what was pickled."""
         AuditReport.__init__(self, read_report(state["json"]), auditors=state["auditors"])
 
     # Reading ---------------------------------------------------------------------------------
@@ -157,22 +154,22 @@ class AuditReport:
 
         Rows of the data that lie outside of the domain may show larger ones: see `on_data_degree`.
         """
-        return real(self._twins.known.degree)
+        return real(together(self._data).known.degree)
 
     @property
     def on_data_degree(self) -> float:
         """Largest difference among the rows of data, in the domain or not; NaN if not measured."""
-        return real(self._twins.rows.degree)
+        return real(together(self._data).rows.degree)
 
     @property
     def upper_bound(self) -> float:
         """Upper bound of all differences in the domain; NaN if the model could not be certified."""
-        return real(self._twins.known.upper)
+        return real(together(self._data).known.upper)
 
     @property
     def on_data_rate(self) -> float:
         """Share of the rows of data that are discriminatory; NaN without a threshold."""
-        return real(self._twins.rows.rate)
+        return real(together(self._data).rows.rate)
 
     @property
     def person(self) -> pd.DataFrame | None:
@@ -180,7 +177,7 @@ class AuditReport:
 
         A row that gets another label than its twin comes before any other. None if there is none.
         """
-        person = self._twins.rows.person
+        person = together(self._data).rows.person
         return None if person is None else self._as_rows(person.pair)
 
     @property
@@ -190,7 +187,7 @@ class AuditReport:
         It has the columns and dtypes of the data, so that the model can be asked about it;
         ``display("pair")`` shows what changes and what matters. None if no difference was found.
         """
-        pair = self._twins.known.pair
+        pair = together(self._data).known.pair
         return None if pair is None else self._as_rows(pair)
 
     @property
@@ -232,8 +229,7 @@ class AuditReport:
     @property
     def limits(self) -> LimitsOutcome | None:
         """What the limits of `with_limits` say of it; None if none were given."""
-        given = self._data.limits
-        return None if given is None else LimitsOutcome(given.status, given.checks, given.verdict)
+        return self._data.limits
 
     def without_people(self, rows: str) -> AuditReport:
         """Return the same report without rows of people, or without numbers of people as well.
@@ -249,20 +245,10 @@ class AuditReport:
         -------
         AuditReport
             A report without auditors, like one that was read from a file.
-
-        Raises
-        ------
-        ValueError
-            If `rows` is another word.
         """
         return AuditReport(finished(self._data.without_people(rows)))
 
-    @property
-    def _twins(self) -> Twins:
-        return together(self._data)
-
     def __repr__(self) -> str:
-        """The first page of the report, in ten paragraphs."""
         return render_text(self._data)
 
     def _repr_html_(self) -> str:
@@ -316,11 +302,6 @@ class AuditReport:
         -------
         dict
             A copy of the data. Unknown values are None.
-
-        Raises
-        ------
-        ValueError
-            If `rows` is another word.
         """
         found: dict[str, Any] = msgspec.json.decode(
             msgspec.json.encode(self.without_people(rows)._data)
@@ -366,11 +347,6 @@ class AuditReport:
         -------
         str or None
             The JSON if `path` is None.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written.
         """
         text = self._encoded(rows).decode()
         if path is None:
@@ -396,21 +372,28 @@ class AuditReport:
         ------
         ValueError
             If the file holds no report, or one of another version of the schema.
-        OSError
-            If the file cannot be read.
         """
         is_json = isinstance(path, str) and path.lstrip().startswith("{")
         return cls(read_report(path if is_json else Path(path).read_bytes()))
 
-    def to_html(self, *, rows: str = "worst", **about: str | None) -> str:
+    def to_html(
+        self,
+        *,
+        rows: str = "worst",
+        title: str | None = None,
+        purpose: str | None = None,
+        owner: str | None = None,
+        data: str | None = None,
+    ) -> str:
         """Return the report as one HTML page that loads nothing from outside.
 
         Parameters
         ----------
         rows : {"worst", "counts", "none"}, default="worst"
             What to keep of the rows of people, as in `to_dict`.
-        **about : str
-            `title`, `purpose`, `owner` and `data`, as in `save_html`.
+        title, purpose, owner, data : str, default=None
+            What stands at the head of the page: its title, what the model is used for, who answers
+            for it, and the name of the data.
 
         Returns
         -------
@@ -420,10 +403,11 @@ class AuditReport:
         Raises
         ------
         ImportError
-            If jinja2 is missing (the extra ``report``).
+            If jinja2 is missing (the extra ``report``); `to_json` and `to_markdown` do not need it.
         """
         from skfairtest.report.render.html import render_html
 
+        about = {"title": title, "purpose": purpose, "owner": owner, "data": data}
         return render_html(self.without_people(rows)._data, about)
 
     def save_html(
@@ -442,11 +426,8 @@ class AuditReport:
         ----------
         path : str or path
             File to write. An existing file is replaced.
-        rows : {"worst", "counts", "none"}, default="worst"
-            What to keep of the rows of people, as in `to_dict`.
-        title, purpose, owner, data : str, default=None
-            What stands at the head of the page: its title, what the model is used for, who answers
-            for it, and the name of the data.
+        rows, title, purpose, owner, data : str, default=None
+            As in `to_html`.
 
         Raises
         ------
@@ -455,8 +436,8 @@ class AuditReport:
         OSError
             If the file cannot be written.
         """
-        about = {"title": title, "purpose": purpose, "owner": owner, "data": data}
-        write(path, self.to_html(rows=rows, **about))
+        page = self.to_html(rows=rows, title=title, purpose=purpose, owner=owner, data=data)
+        write(path, page)
 
     def to_markdown(self, *, rows: str = "worst") -> str:
         """Return the report as Markdown, with tables as GitHub reads them.
@@ -494,13 +475,8 @@ class AuditReport:
         -------
         skops.card.Card
             The card.
-
-        Raises
-        ------
-        TypeError
-            If `card` is not a model card.
         """
-        from skfairtest.report.render.model_card import add_to_card
+        from skfairtest.report.render.markdown import add_to_card
 
         return add_to_card(self.without_people(rows)._data, card, section)
 
@@ -555,10 +531,10 @@ class AuditReport:
         context.results[:] = [one for one in context.results if type(one) is not chosen.result]
         if not any(True for _ in chosen.tasks(context)):
             raise ValueError(
-                f"The part {part!r} has nothing to measure here. Say with {name or 'audit'}= what it "
-                "is to measure, such as groups=TestSGDAuditor()."
+                f"The part {part!r} has nothing to measure here. Say with {name or 'audit'}= what "
+                "it is to measure, such as groups=TestSGDAuditor()."
             )
-        run_tasks(context, [chosen.result], make_progress(progress), Deadline(max_time))
+        run_tasks(context, [chosen.result], make_progress(progress), Deadline.after(max_time))
         return report_of(context)
 
     # Judging ---------------------------------------------------------------------------------
@@ -579,11 +555,6 @@ class AuditReport:
         DataFrame
             One row per figure, with both values, the bounds of their intervals if there are any,
             the change, and what is known of the change (`says`).
-
-        Raises
-        ------
-        TypeError
-            If `other` is not a report.
         """
         if not isinstance(other, AuditReport):
             raise TypeError(f"Expected an AuditReport; got {type(other).__name__}.")
@@ -605,12 +576,8 @@ class AuditReport:
             A report whose page, card, text and files say "pass", "fail" or "undecided" for each
             limit. The figures are the same. Without any limit, one whose page names none.
         """
-        limits = _limits(limits, named)
-        outcome = check_limits(self._data, limits)
-        given = LimitsGiven(
-            outcome.status, outcome.verdict, limits.estimates_decide, outcome.checks
-        )
-        data = replace(self._data, limits=given if outcome.checks else None)
+        outcome = self.check(limits, **named)
+        data = replace(self._data, limits=outcome if outcome.checks else None)
         return AuditReport(data, auditors=self.auditors, context=self._context)
 
     def check(self, limits: Limits | None = None, **named: Any) -> LimitsOutcome:
@@ -642,27 +609,22 @@ class AuditReport:
         The interval of a figure decides, not its measured value alone:
 
         - The largest difference is at least the one that a search found or a row of the data shows,
-          even if the row lies outside the domain (the auditor's `space`). It is at most the
-          certified upper bound. Without a certificate it is never within a limit.
-        - If the model does not take the sensitive attributes, the largest difference and the share
-          of discriminatory rows are 0 by construction. Limits on groups still apply to these
-          attributes.
+          even outside the domain, and at most the certified upper bound. Without a certificate it
+          is never within a limit.
+        - In attributes that the model does not take, differences between twins are 0 by
+          construction. Limits on groups still apply to these attributes.
         - The share of discriminatory rows is exact if all rows were compared with all their twins.
-          If a sample of the rows was compared, it has a 95% interval (Clopper and Pearson's); if
-          rows were compared with some of their twins only, it is a lower bound.
+          Of a sample of the rows it has a 95% interval (Clopper and Pearson's); where rows were
+          compared with some of their twins only, it is a lower bound.
         - Scores and impact ratios of groups have 95% intervals that hold for all groups at once, in
           the population that the rows are a sample of. The limit is exceeded if some group is known
-          to break it, and within if every group is known to keep to it. There is no limit on groups
-          of perturbed inputs.
+          to break it, and within if every group is known to keep to it.
         - The share of people who get another decision when they are moved is that of the attribute
-          with the largest one. Where an attribute has no share, as it has no groups or there was no
-          time, the limit is not within, and undecided if the others do not exceed it. Groups of too
-          few rows are named as well.
+          with the largest one. Where an attribute has no share, the limit is not within.
 
         So the probability of calling a figure within its limit although it breaks the limit is at
-        most 2.5%, and so is the probability of calling it exceeded although it keeps to the limit.
-        If a figure was not measured at all, its limit is undecided. Groups that are too small to be
-        compared are named.
+        most 2.5%, and so is that of calling it exceeded although it keeps to the limit. If a figure
+        was not measured at all, its limit is undecided. Groups that are too small are named.
 
         Examples
         --------
@@ -679,13 +641,16 @@ class AuditReport:
         >>> report.check(Limits(max_degree=0.9)).status  # nothing larger found, nor ruled out
         'undecided'
         """
-        return check_limits(self._data, _limits(limits, named))
+        if limits is not None and named:
+            raise TypeError(
+                f"Give Limits(...) or limits by name, not both; got {sorted(named)} too."
+            )
+        return check_limits(self._data, Limits(**named) if limits is None else limits)
 
     def _encoded(self, rows: str) -> bytes:
         return msgspec.json.encode(self.without_people(rows)._data)
 
     def _as_rows(self, pair: Pair) -> pd.DataFrame:
-        """Both inputs of a pair as rows."""
         no_dtypes: list[Any] = [None] * len(pair.cells)
         dtypes = self._data.data.dtypes or no_dtypes
         columns = [
@@ -747,7 +712,6 @@ def finished(report: Report) -> Report:
 
 
 def _status(parts: list[PartResult]) -> tuple[Completed, str]:
-    """Tell whether the audit is complete, and if not, why."""
     if any(part.status == "interrupted" for part in parts):
         return "interrupted", "interrupted by the user"
     for part in parts:
@@ -775,13 +739,7 @@ class _Version(msgspec.Struct):
 
 
 def read_report(text: Any) -> Report:
-    """Read a report from JSON.
-
-    Raises
-    ------
-    ValueError
-        If it is no JSON, no report, or one of another version. The message names what is wrong.
-    """
+    """Read a report from JSON; the error for any other text names what is wrong with it."""
     try:
         version = msgspec.json.decode(text, type=_Version).schema
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -802,13 +760,6 @@ def read_report(text: Any) -> Report:
             f"The report is not as AuditReport.to_json writes it: {error}. Give the whole file."
         ) from error
     return report
-
-
-def _limits(limits: Limits | None, named: dict[str, Any]) -> Limits:
-    """The limits that were given, as an object or by their names."""
-    if limits is not None and named:
-        raise TypeError(f"Give Limits(...) or limits by name, not both; got {sorted(named)} too.")
-    return Limits(**named) if limits is None else limits
 
 
 def write(path: Any, text: str) -> None:

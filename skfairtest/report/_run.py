@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from skfairtest import _clock
-from skfairtest._clock import Deadline
+from skfairtest._clock import Deadline, OutOfTime
 from skfairtest._progress import PartsProgress
 from skfairtest.exceptions import NonDeterministicModelError
 from skfairtest.finding._words import message_of
@@ -87,10 +88,10 @@ def run_tasks(
 
 def _share(task: Task, shares: Sequence[float], deadline: Deadline) -> Deadline:
     """Until when a task may run: its share of the time left, and what it has in any case."""
-    if deadline.seconds is None:
-        return Deadline()
+    if deadline == math.inf:
+        return deadline
     part = task.share / sum(shares) if sum(shares) else 1.0
-    return Deadline(max(deadline.left * part, task.at_least))
+    return Deadline.after(max(deadline.left * part, task.at_least))
 
 
 @dataclass
@@ -135,6 +136,10 @@ def _noting(context: AuditContext, task: Task) -> Iterator[_Ended]:
 def _after(error: Exception, task: Task, names: Sequence[Any]) -> PartResult:
     """What there is after an error."""
     why = message_of(error, names)
+    # Where there was no time for the least that it can do, an auditor refuses to be fitted.
+    if isinstance(error, OutOfTime) or isinstance(error.__context__, OutOfTime):
+        why = "its share of max_time was over before it had found anything"
+        return replace(task.blank, status="left out", reason=why, early="none of it")
     if isinstance(error, task.refuses):
         return replace(task.blank, status="left out", reason=why, of_error=True)
     if not (str(error) and isinstance(error, (ValueError, TypeError, RuntimeError))):

@@ -34,13 +34,9 @@ Completed = Literal["complete", "ended early", "interrupted", "failed"]
 class PartResult(Struct, frozen=True, kw_only=True, tag_field="part", forbid_unknown_fields=True):
     """What a part of the audit has found, whether it ran, and what it cost."""
 
-    of: Annotated[
-        str, neither("What it is about: sensitive attributes, a metric, an attribute and a map.")
-    ] = ""
+    of: Annotated[str, neither("Sensitive attributes, a metric, or an attribute and a map.")] = ""
     status: Annotated[Ended, neither("Whether the part ran.")] = "done"
-    reason: Annotated[
-        str, neither("Why it did not run, or how it ended early; empty where it was done.")
-    ] = ""
+    reason: Annotated[str, neither("Why it did not run, or ended early; else empty.")] = ""
     of_error: Annotated[bool, neither("Whether the reason is what an error said.")] = False
     early: Annotated[str, neither("How much was done, where the time was too short for all.")] = ""
     queries: Annotated[int, neither("Rows that were given to the model.")] = 0
@@ -87,10 +83,7 @@ class ReportedData(Struct, frozen=True, forbid_unknown_fields=True):
     n_rows: Annotated[int, neither()]
     n_columns: Annotated[int, neither()]
     target_given: Annotated[bool, neither()]
-    dtypes: Annotated[
-        list[str],
-        neither("Of the columns, as pandas names them; empty where it is no table of pandas."),
-    ]
+    dtypes: Annotated[list[str], neither("Of the columns of a pandas table; else empty.")]
 
 
 class ReportedAttribute(Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,16 +107,10 @@ class ReportedDomain(Struct, frozen=True, forbid_unknown_fields=True):
 class ReportedFavourable(Struct, frozen=True, forbid_unknown_fields=True):
     """Which predictions were taken as favourable."""
 
-    labels: Annotated[
-        str,
-        neither(
-            "The favourable labels, or the least favourable output; empty where nothing is known "
-            "of them."
-        ),
-    ]
+    labels: Annotated[str, neither("The labels, or the least output; empty if unknown.")]
     how: Annotated[
         Literal["given", "inferred", "guessed", ""],
-        neither("By the user, from a word that is a label, or as the last of two."),
+        neither("By the user, by a word that is a label, or as the last of two."),
     ]
     words: Annotated[str, neither("The same in words; empty where nothing is favourable.")]
 
@@ -173,20 +160,6 @@ class LimitCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         between.
     of_people : bool
         Whether the figure is a share of people, which files with ``rows="none"`` leave out.
-
-    Examples
-    --------
-    >>> from skfairtest import Limits, SBFTAuditor, audit
-    >>> from skfairtest.datasets import make_biased_classification
-    >>> data = make_biased_classification(random_state=0)
-    >>> quick = SBFTAuditor(max_queries=500)
-    >>> report = audit(
-    ...     data.estimator, data.data, auditor=quick, groups=False, moved=False,
-    ...     random_state=0, progress=False,
-    ... )
-    >>> (check,) = report.check(Limits(max_degree=0.0)).checks
-    >>> check.status, check.figure, check.interval
-    ('exceeded', 'largest difference between twins in sex', 'lower bound')
     """
 
     name: Words
@@ -221,15 +194,39 @@ class LimitCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return redacted(left, kept)
 
 
-class LimitsGiven(Struct, frozen=True, forbid_unknown_fields=True):
-    """The limits that the report was compared with, by with_limits."""
+class LimitsOutcome(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether a report is within its limits.
+
+    Attributes
+    ----------
+    status : {"within", "exceeded", "undecided", "failed"}
+        The worst of the checks: an exceeded limit, a part that failed, a limit that could not be
+        decided, or none of these.
+    checks : list of LimitCheck
+        One check per limit.
+    verdict : str
+        A line that says what was and was not shown.
+    estimates_decide : bool
+        Whether the measured values decided, without their intervals.
+
+    Examples
+    --------
+    >>> from skfairtest.report import LimitsOutcome
+    >>> LimitsOutcome("within", [], "No limits were given.").exit_code
+    0
+    """
 
     status: Annotated[Status, neither()]
-    verdict: Words
-    estimates_decide: Annotated[bool, neither()]
     checks: list[LimitCheck]
+    verdict: Words
+    estimates_decide: Annotated[bool, neither()] = False
 
-    def redact(self, kept: Kept) -> LimitsGiven:
+    @property
+    def exit_code(self) -> int:
+        """The command line's exit code: 0 within, 1 exceeded, 3 undecided, 4 failed."""
+        return EXIT_CODES[self.status]
+
+    def redact(self, kept: Kept) -> LimitsOutcome:
         """The outcome as a file may have it."""
         if kept == "worst":
             return self
@@ -266,12 +263,9 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     sensitive_features: Annotated[list[str], neither(min_length=1)]
     threshold: Figure
     favourable: ReportedFavourable
-    limits: Annotated[LimitsGiven | None, neither("Null where none were given.")] = None
+    limits: Annotated[LimitsOutcome | None, neither("Null where none were given.")] = None
     rows_of_people: Annotated[
-        Kept,
-        neither(
-            "What is left of the rows of data in this file: all, counts without rows, or nothing."
-        ),
+        Kept, neither("What this file has of people: the worst rows, counts, or nothing.")
     ] = "worst"
     parts: Annotated[list[PartResult], neither("In the order in which they ran.")]
     cost: Cost
@@ -294,11 +288,6 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """The report without rows of people, or without their counts as well.
 
         What was left out before stays so.
-
-        Raises
-        ------
-        ValueError
-            If `rows` is none of the words.
         """
         kept = max(check_kept(rows), self.rows_of_people, key=list(KEPT).index)
         limits = None if self.limits is None else self.limits.redact(kept)

@@ -471,7 +471,8 @@ class PandasContainer(Container):
         arrays = {
             index: self.column(index, column, Z[:, index]) for index, column in enumerate(columns)
         }
-        frame = pd.DataFrame(arrays, copy=False)
+        # Copied into a block a dtype: a table of blocks of one column is slow to select from.
+        frame = pd.DataFrame(arrays, copy=True)
         frame.columns = self._columns.view()
         return frame
 

@@ -219,6 +219,12 @@ class Features:
         ]
         ends = 1 + np.cumsum([len(v) for v in values])
         blocks = [slice(int(e - len(v)), int(e)) for e, v in zip(ends, values, strict=True)]
+        if ends[-1] * len(values) > 2**27:  # a gigabyte, and the steps make tables as large of it
+            raise ValueError(
+                f"To be read, the model would have to transform {ends[-1]:,} rows of "
+                f"{len(values):,} columns, one row for each value of a column. Pass fewer columns, "
+                "or columns that are rounded to fewer values."
+            )
         first = np.array([v[0] for v in values])
         Z = np.repeat(first[None], ends[-1], axis=0)
         for j, block in enumerate(blocks):

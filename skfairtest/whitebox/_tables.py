@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from skfairtest import _clock
 from skfairtest._typing import Floats
 
 
@@ -69,7 +70,11 @@ def has_single(table: Any) -> bool:
 def column_codes(table: Any) -> list[NDArray[Any]]:
     """Columns as codes that are equal where the values are; missing equals missing."""
     if hasattr(table, "columns"):
-        columns = [np.asarray(table[name], dtype=object) for name in table.columns]
+        columns = (np.asarray(table[name]) for name in table.columns)
     else:
-        columns = list((table.toarray() if sparse.issparse(table) else table).T)
-    return [pd.factorize(column, use_na_sentinel=False)[0] for column in columns]
+        columns = iter((table.toarray() if sparse.issparse(table) else table).T)
+    codes = []
+    for column in columns:
+        _clock.check_ending()
+        codes.append(pd.factorize(column, use_na_sentinel=False)[0])
+    return codes

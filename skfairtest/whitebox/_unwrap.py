@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
 
+from skfairtest import _clock
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.finding._words import message_of
@@ -96,6 +97,7 @@ def run_step(step: Any, table: Any) -> Any:
 
     - `EstimatorFailedError`: if the step fails, as an encoder does that does not know a category.
     """
+    _clock.check_ending()
     if isinstance(step, OwnStep):
         return step.transform(table)  # whose errors are ours, and say what to do
     try:

@@ -28,7 +28,7 @@ from typed_reports import altered, searches
 import skfairtest
 from skfairtest import AuditReport
 from skfairtest.cli import _audit, _certify, _compare, _demo, _main
-from skfairtest.report._types import LimitsGiven
+from skfairtest.report._types import LimitsOutcome
 from skfairtest.report.parts.rows.results import RowsPart
 from skfairtest.report.parts.search.results import SearchPart
 from skfairtest.report.parts.twins.results import TwinsPart
@@ -218,7 +218,7 @@ def test_junit_of_undecided_failed_and_hostile(run):
         words=bad,
         left_out=[bad],
     )
-    report = altered(report, limits=LimitsGiven("failed", bad, False, [check]))
+    report = altered(report, limits=LimitsOutcome("failed", [check], bad))
     root = ET.fromstring(_audit.junit(report).encode())
     assert root.get("errors") == "1"
     assert "Not judged: a" in "".join(root.itertext())

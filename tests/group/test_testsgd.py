@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from clocks import CLOCK
 from planted_groups import (
     RULE,
     SENSITIVE,
@@ -54,6 +55,32 @@ def test_a_planted_difference_of_means_is_measured_in_its_units():
     worst = fitted(PlantedRegressor).worst_rule_
     assert worst["low"] < 100 < worst["high"] and worst["high"] - worst["low"] < 3
     assert worst["value_inside"] == pytest.approx(30 + 1.75 - 130, abs=1)
+
+
+# A time limit -----------------------------------------------------------------------------------
+
+
+def test_a_time_limit_leaves_out_long_rules_and_rows_of_the_pool():
+    model, X = PlantedClassifier(middle_aged_women), people()
+    whole = fit(model, X)
+    assert whole.stop_kind_ == "complete"
+    short = fit(model, X, max_time=40 * CLOCK.step)
+    assert short.stop_kind_ == "max_time" and 0 < short.n_rules_ < whole.n_rules_
+    assert short.stop_reason_ == "max_time: rules of up to 1 of 3 conditions were compared"
+    assert fit(model, X, max_time=1e6).rules_.equals(whole.rules_)
+
+    class Slow(PlantedClassifier):
+        def predict(self, X):
+            CLOCK.sleep(0.01 * len(X))
+            return super().predict(X)
+
+    began = CLOCK.now()
+    asked = fit(Slow(middle_aged_women), X, max_time=30)
+    assert CLOCK.now() - began < 33
+    assert asked.stop_kind_ == "max_time" and "rows were predicted" in asked.stop_reason_
+    assert 0 < asked.n_queries_ < whole.n_queries_
+    with pytest.raises(ValueError, match="over before the columns were divided into groups"):
+        fit(model, X, max_time=CLOCK.step)
 
 
 # Results ----------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ from skfairtest.report.parts.rules.results import Largest, ReportedRule
 from skfairtest.report.parts.search.results import AllPairs, SearchHistory, SearchPart
 from skfairtest.report.parts.selection.results import Estimate, GroupRates, SelectionPart
 from skfairtest.report.parts.twins.results import TwinsPart
-from skfairtest.report.render.about import NOT_SHOWN
+from skfairtest.report.render.sections import NOT_SHOWN
 
 #: Names and values that would break a page, a table or a template that does not escape.
 HOSTILE = (

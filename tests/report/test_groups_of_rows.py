@@ -144,7 +144,7 @@ def test_perturbed_inputs_have_a_section_of_their_own():
     assert rows.rules[0].n_inside + rows.rules[0].n_outside == 300
     assert "## Groups of perturbed inputs (TestSGD)" in report.to_markdown()
     assert "inside, of inputs" in report.to_markdown()
-    assert "perturbed groups" in report.parts["part"].tolist()
+    assert "perturbed_groups" in report.parts["part"].tolist()
     assert (
         AuditReport.from_dict(report.to_dict()).display("perturbed_groups").counted
         == "perturbed inputs"

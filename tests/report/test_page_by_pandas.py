@@ -424,14 +424,14 @@ SENTENCES = {
     r"Larger ones are not ruled out: .*": Reader.says_nothing,
     r"People who differ in race alone are the same to the model .*": Reader.says_nothing,
     r"All (?P<n>\d+) people were compared;": Reader.compared,
-    r"the largest difference is proven for all inputs within the ranges of the data;":
+    r"the largest difference is proven;":
         Reader.says_nothing,
     r"(?:a search of \d+ queries found no larger difference, which rules out no larger one|"
     r"no search for a larger difference ran);":
         Reader.says_nothing,
     r"[Rr]ates are of all (?P<n>\d+) predictions;": Reader.compared,
     r"[Rr]ates are of a random sample of (?P<n>\d+) of (?P<n_rows>\d+) people;": Reader.sample,
-    r"(?P<n>\d+) people were moved by the quantile map of race;": Reader.compared,
+    r"(?P<n>\d+) people were moved in race;": Reader.compared,
     r"(?P<n>\d+) (?:people|person), a random sample of (?P<n_rows>\d+), (?:were|was) compared;":
         Reader.sample,
     r"People were not compared with twins in (?P<names>.+?) alone\.": Reader.not_compared,

@@ -17,11 +17,13 @@ from tiers import some
 from typed_reports import data, part
 
 from skfairtest import AuditReport, Limits, SBFTAuditor, audit
+from skfairtest._clock import Deadline, OutOfTime, check_ending, ending
 from skfairtest.report import parts
 from skfairtest.report.parts import part_named
 from skfairtest.report.parts.errors import ErrorsPart
 from skfairtest.report.parts.groups import GroupsPart
 from skfairtest.report.parts.predictions import PredictionsPart
+from skfairtest.report.parts.search.results import SearchPart
 from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.report.parts.twins.results import TwinsPart
 from skfairtest.transports import QuantileTransport
@@ -181,6 +183,47 @@ def test_a_part_that_ignores_its_deadline_takes_the_time_of_others(name, monkeyp
     assert f"{name}: nothing of it" in words(report.to_html())
     # The rows were predicted before.
     assert part(report, PredictionsPart).n == N
+
+
+def without_time(*args):
+    """An auditor refuses to be fitted where its time is over before it has found anything."""
+    try:
+        raise OutOfTime
+    except OutOfTime:
+        raise ValueError("max_time=0.01 s was over. Raise max_time") from None
+
+
+@pytest.mark.parametrize("name", ["groups", "errors: false_positive_rate", "moved: sex (quantile)"])
+def test_a_part_without_time_for_the_least_it_can_do_says_so(name, monkeypatch):
+    monkeypatch.setattr(f"skfairtest.report.parts.{BROKEN[name]}", without_time)
+    report = look(moved=MOVED, max_time=600)
+    (left_out,) = [one for one in data(report).parts if one.name == name]
+    assert (left_out.status, left_out.early) == ("left out", "none of it")
+    assert left_out.reason == "its share of max_time was over before it had found anything"
+    assert report.status == "ended early" and f"{name}: none of it" in words(repr(report))
+
+
+def test_a_deadline_tells_what_is_left_until_it_is_over():
+    deadline, never = Deadline.after(10.0), Deadline.after(None)
+    assert 9.9 < deadline.seconds < 10 and never.seconds is None and never.left == np.inf
+    with ending(deadline), ending(never):
+        check_ending()
+        CLOCK.sleep(10.0)
+        with pytest.raises(OutOfTime):
+            check_ending()
+    assert deadline.left == 0
+    with pytest.raises(OutOfTime):  # an auditor is given no limit of no seconds
+        assert deadline.seconds is None
+
+
+def test_pairs_of_a_wide_table_are_kept_up_to_so_many_cells(monkeypatch):
+    model = LogisticRegression().fit(X, Y)
+    whole = look(model, certify=False)
+    n = len(part(whole, SearchPart, "sex").all_pairs.first)
+    monkeypatch.setattr("skfairtest.report.parts.search.find.KEPT_CELLS", 2 * 12)
+    kept = part(look(model, certify=False), SearchPart, "sex")
+    assert n > 12 == len(kept.all_pairs.first) == len(kept.all_pairs.difference) < kept.kept
+    assert kept.all_pairs.first == part(whole, SearchPart, "sex").all_pairs.first[:12]
 
 
 # Only what is needed -----------------------------------------------------------------------------
@@ -344,7 +387,7 @@ TOY = '''
 from typing import Annotated
 
 from skfairtest.report._figures import KnownFigure
-from skfairtest.report._limit_checks import at_most, checked
+from skfairtest.report._figures import at_most, checked
 from skfairtest.report._redact import count_of_people, neither
 from skfairtest.report._types import PartResult
 from skfairtest.report.parts._part import Part, Sentence, Step, Task

@@ -70,7 +70,7 @@ def test_each_field_of_a_report_states_what_it_tells_of_people():
     assert [name for name, hint in without.items() if not holds_structs_alone(hint)] == []
     # Those of results have a mark each; what stands beside the results is about no person.
     assert {name.partition(".")[0] for name in without} <= {
-        "WrittenReport", "ReportedDomain", "LimitsGiven",
+        "WrittenReport", "ReportedDomain", "LimitsOutcome",
     }  # fmt: skip
 
 

@@ -23,8 +23,7 @@ from skfairtest.report.parts.moved.results import MovedPart
 from skfairtest.report.parts.rows.results import RowsPart
 from skfairtest.report.parts.rules.results import Largest
 from skfairtest.report.parts.search.results import SearchPart
-from skfairtest.report.parts.selection.results import Estimate, SelectionPart
-from skfairtest.report.parts.selection.select import _rates
+from skfairtest.report.parts.selection.results import Estimate, SelectionPart, _rates
 from skfairtest.report.parts.twins.results import TwinsPart
 
 

@@ -20,22 +20,26 @@ from typed_reports import searches, with_part, with_parts
 import skfairtest
 from skfairtest import AuditReport
 from skfairtest.finding._words import listed, percent, with_difference
-from skfairtest.report._types import LimitCheck, LimitsGiven
+from skfairtest.report._types import LimitCheck, LimitsOutcome
 from skfairtest.report.parts.moved.results import MovedPart
 from skfairtest.report.parts.rows.results import Above, RowsPart
 from skfairtest.report.parts.search.results import SearchPart
 from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.report.parts.twins.results import TwinsPart
 from skfairtest.report.render import plots
-from skfairtest.report.render.about import NOT_SHOWN
 from skfairtest.report.render.blocks import FigureBlock, alike, fixed, seconds, with_interval
-from skfairtest.report.render.first_page import PAGES, address, first_page, headline, next_steps
+from skfairtest.report.render.first_page import (
+    PAGES,
+    address,
+    first_page,
+    headline,
+    next_steps,
+    render_text,
+)
 from skfairtest.report.render.html import _environment, render_fragment, render_html
-from skfairtest.report.render.markdown import in_markdown, render_markdown
-from skfairtest.report.render.model_card import add_to_card
+from skfairtest.report.render.markdown import add_to_card, in_markdown, render_markdown
 from skfairtest.report.render.plots import draw
-from skfairtest.report.render.sections import sections_of
-from skfairtest.report.render.text import render_text
+from skfairtest.report.render.sections import NOT_SHOWN, sections_of
 from skfairtest.report.render.words import isolate
 
 #: All samples; what takes long with the huge one is slow.
@@ -313,13 +317,14 @@ def test_lines_of_text_fit_a_page_and_hang_below_the_answer():
     assert hung and {len(line) - len(line.lstrip()) for line in hung} == {place}
 
 
-LIMITS = LimitsGiven(
-    "exceeded", "Exceeded: no.", False,
+LIMITS = LimitsOutcome(
+    "exceeded",
     [
         LimitCheck(name="max_degree", limit=0.1, status=status, figure="degree", value=0.3, low=0.3,
                    high=0.3, interval="exact", words=f"words {k}")
         for k, status in enumerate(["exceeded", "within", "undecided", "failed"])
     ],
+    "Exceeded: no.",
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import report_samples
+from clocks import CLOCK
 from jsonschema import Draft202012Validator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from tiers import slow_sample
@@ -179,6 +180,23 @@ def test_a_map_that_takes_too_long_is_left_out(monkeypatch):
     report = look(moved=[Fails()], max_time=600)
     part = part_of(report, "fails")
     assert part.status == "left out" and "the time allows to move 40 people" in part.reason
+    assert report.status == "ended early"
+
+
+@pytest.mark.parametrize("max_time", [3, 10])
+def test_without_time_for_all_people_are_moved_and_the_rest_is_left_out(max_time):
+    """What the auditor has left out is told: with less time less of it is done."""
+
+    class Slow(LogisticRegression):
+        def predict_proba(self, X):
+            CLOCK.sleep(1e-3 * len(X))
+            return super().predict_proba(X)
+
+    model = Slow().fit(X, Y)
+    report = look(model, moved=QuantileTransport(), max_time=max_time)
+    part = part_of(report, "quantile")
+    assert part.status == "done" and part.rate is not None and part.n >= 2 * 50
+    assert "maps were learned again" in part.early and "max_time" not in part.early
     assert report.status == "ended early"
 
 

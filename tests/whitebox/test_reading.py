@@ -33,6 +33,7 @@ from skfairtest import (
     MAFTAuditor,
     RandomAuditor,
     SBFTAuditor,
+    certify,
 )
 from skfairtest.exact._dispatch import read_verifier
 from skfairtest.exact._verifier import SolverLimits
@@ -313,3 +314,13 @@ def test_gradients_of_pipelines_in_pipelines_are_those_of_flat_ones(kind):
         gradients.append(read(Z, np.zeros((30, 1)), column))
     np.testing.assert_allclose(*gradients, rtol=1e-9, atol=1e-12)
     assert np.abs(gradients[0][:, space.non_sensitive]).min(axis=0).all()
+
+
+def test_a_table_with_too_many_values_for_memory_is_not_read():
+    """A row for each value of each column: 392,000 rows of 450 columns."""
+    X = np.random.default_rng(0).integers(0, 900, (60, 450)) / 10
+    X[:, 0] = np.arange(60) % 2
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, np.arange(60) // 2 % 2)
+    auditor = RandomAuditor(model, sensitive_features=[0], random_state=0, max_queries=50).fit(X)
+    with pytest.raises(ValueError, match=r"transform 39\d,\d\d\d rows of 450 columns"):
+        certify(auditor)

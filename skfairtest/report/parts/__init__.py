@@ -23,7 +23,8 @@ from skfairtest.report.parts._part import Part
 def _parts() -> list[Part]:
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
     kinds = {one for module in modules for one in vars(module).values() if isinstance(one, type)}
-    parts = [kind() for kind in kinds if issubclass(kind, Part) and kind is not Part]
+    # Those without a place are what several parts have in common.
+    parts = [kind() for kind in kinds if issubclass(kind, Part) and hasattr(kind, "place")]
     return sorted(parts, key=lambda part: part.place)
 
 
@@ -52,13 +53,7 @@ def _with_results(*kinds: type[PartResult]) -> type[Report]:
 
 
 def part_named(name: str) -> Part:
-    """The part whose results have this name.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """The part whose results have this name, or an error that lists the names."""
     names = {part.result.__struct_config__.tag: part for part in PARTS}
     if name not in names:
         raise ValueError(f"part must be one of {sorted(map(str, names))}; got {name!r}.")

@@ -44,70 +44,41 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """A part that is to run, for one of the things that it is about.
+    """A part that is to run, for one of the things that it is about."""
 
-    Attributes
-    ----------
-    blank : PartResult
-        Its result where there is none; `of` says what it is about.
-    run : callable
-        Takes its `Deadline` and returns its result. Where the time did not allow all of it, this
-        has `early`: how much was done.
-    order : tuple of int
-        When it runs, among all tasks of all parts.
-    share : float
-        Share of the time that it may take, beside the other tasks.
-    why_not : callable
-        Says, when its turn has come, why it does not run; empty where it does.
-    rescue : callable or None
-        Returns what there is after an error or Ctrl-C.
-    refuses : tuple of exception types
-        Errors which say that the part does not apply to the model or the table: it is left out.
-    at_least : float
-        Seconds that a part has which takes next to no time, also where the time is over.
-    is_last_word : bool
-        Whether it puts together what others have found, and so comes from `rescue` where it cannot
-        run.
-    """
-
+    #: Its result where there is none; `of` says what it is about.
     blank: PartResult
+    #: Returns its result; what was not done by the deadline stands in `early`.
     run: Callable[[Deadline], PartResult]
+    #: When it runs, among all tasks of all parts.
     order: tuple[int, ...]
+    #: Share of the time that it may take, beside the other tasks.
     share: float = 1.0
+    #: Says, when its turn has come, why it does not run; empty where it does.
     why_not: Callable[[], str] = str
+    #: Returns what there is after an error or Ctrl-C.
     rescue: Callable[[], PartResult] | None = None
+    #: Errors which say that the part does not apply to the model or the table: it is left out.
     refuses: tuple[type[Exception], ...] = ()
+    #: Seconds that a part has which takes next to no time, also where the time is over.
     at_least: float = 0.0
+    #: It puts together what others have found, and comes from `rescue` where it cannot run.
     is_last_word: bool = False
 
 
 class Part:
-    """A part of an audit: a subclass in a file of its own, of which the registry has an object.
-
-    Attributes
-    ----------
-    result : type
-        Type of its results.
-    place : int
-        Where the report speaks of it, among all parts.
-    needs : tuple of type
-        Results of other parts that it builds on.
-    always : bool
-        Whether it runs whatever is asked for.
-    option : str
-        Parameter of `audit` that asks for it; empty where it is always asked for.
-    limits : mapping of str to callable
-        For each limit that it serves a function of the report, the limit and whether estimates
-        decide, which returns a `LimitCheck`.
-    displays : mapping of str to callable
-        For each kind of display a function of the report that makes it.
-    """
+    """A part of an audit: a subclass in a file of its own, of which the registry has an object."""
 
     result: ClassVar[type[PartResult]]
+    #: Where the report speaks of it, among all parts.
     place: ClassVar[int]
+    #: Results of other parts that it builds on.
     needs: ClassVar[tuple[type[PartResult], ...]] = ()
+    #: Whether it runs whatever is asked for.
     always: ClassVar[bool] = False
+    #: Parameter of `audit` that asks for it; empty where it is always asked for.
     option: ClassVar[str] = ""
+    #: Functions of the report, the limit and whether estimates decide, by the limits they check.
     limits: ClassVar[Mapping[str, Callable[[Report, float, bool], LimitCheck]]] = {}
     displays: ClassVar[Mapping[str, Callable[[Report], Any]]] = {}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache, partial
 from typing import Annotated
 
-from skfairtest._clock import Deadline
+from skfairtest._clock import Deadline, ending
 from skfairtest.finding._words import number
 from skfairtest.report._context import AuditContext
 from skfairtest.report._redact import neither
@@ -21,17 +21,11 @@ class CertificatePart(PartResult, frozen=True, kw_only=True, tag="certificate"):
     found: Annotated[float | None, neither("What the search had found.")] = None
     lower: Figure = None
     upper: Annotated[
-        float | None,
-        neither(
-            "No difference in the domain is larger; null where the model could not be certified."
-        ),
+        float | None, neither("None in the domain is larger; null if not certified.")
     ] = None
     certified: Annotated[bool, neither("Whether both bounds meet.")] = False
     stop_reason: Annotated[str, neither()] = ""
-    engine: Annotated[
-        str,
-        neither('What searched for the bound of trees, "numpy" or "numba"; empty where none did.'),
-    ] = ""
+    engine: Annotated[str, neither("What bounded trees: numpy, numba, or empty.")] = ""
 
 
 class Certificates(Part):
@@ -80,9 +74,10 @@ def certify_search(
     from skfairtest.exact._certify import bound  # imports numba
 
     auditor = context.auditors[label]
-    certificate = bound(
-        auditor, context.readings, max_time=deadline.seconds, random_state=context.seed
-    )
+    with ending(deadline):  # reading a model of many columns takes long
+        certificate = bound(
+            auditor, context.readings, max_time=deadline.seconds, random_state=context.seed
+        )
     before, is_late = context.n_queries, not deadline.left
     if (
         certificate.worst_case is not None

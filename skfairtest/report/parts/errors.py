@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,25 +10,21 @@ from skfairtest._clock import Deadline
 from skfairtest.group import SubgroupAuditor
 from skfairtest.inspection import GroupScoresDisplay
 from skfairtest.report._context import AuditContext
-from skfairtest.report._figures import KnownFigure
 from skfairtest.report._types import Report, listed_reasons
-from skfairtest.report.parts._part import Part, Task
+from skfairtest.report.parts._part import Task
 from skfairtest.report.parts.groups import GroupsPart
-from skfairtest.report.parts.predictions import PredictionsPart, why_no_rates
+from skfairtest.report.parts.predictions import why_no_rates
 from skfairtest.report.parts.rules.compare import compare_rules
 from skfairtest.report.parts.rules.page import (
+    RulesOfRows,
     display_rows,
+    how_compared,
     picture_of_rows,
     tables_of_rows,
     tables_section,
-)
-from skfairtest.report.parts.rules.results import RulesOfRowsPart
-from skfairtest.report.parts.rules.words import (
-    figures_of,
-    how_compared,
-    rules_summary,
     what_differs,
 )
+from skfairtest.report.parts.rules.results import RulesOfRowsPart
 from skfairtest.report.render.blocks import Section, TextBlock, why_not
 from skfairtest.report.render.words import metric_named
 from skfairtest.space._sensitive_features import rows_not_in_model
@@ -99,12 +95,11 @@ def error_blocks(report: Report, parts: Sequence[ErrorsPart]) -> Iterable[Any]:
             yield TextBlock(f"{name}: no rule holds for enough rows.")
 
 
-class Errors(Part):
+class Errors(RulesOfRows):
     """Searches the rows whose truth is known for the groups for which the model errs most."""
 
     result = ErrorsPart
     place = 80
-    needs = (PredictionsPart,)
     displays = {"errors": errors_display}
 
     def tasks(self, context: AuditContext) -> Iterable[Task]:
@@ -120,18 +115,10 @@ class Errors(Part):
                 ErrorsPart(of=metric, metric=metric),
                 partial(compare_errors, context, metric),
                 order=(61, k),
-                share=0.5,
+                share=4.0,
                 why_not=why,
                 refuses=(ValueError,),
             )
-
-    def summary(self, result: ErrorsPart) -> str:
-        """The largest difference."""
-        return rules_summary(result)
-
-    def figures(self, report: Report) -> Mapping[str, KnownFigure]:
-        """The largest difference of each metric."""
-        return figures_of(report.all_of(ErrorsPart))
 
     def sections(self, report: Report) -> Iterable[Section]:
         """The groups for which false positives, misses or errors differ most."""

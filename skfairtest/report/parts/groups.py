@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -14,27 +15,30 @@ from skfairtest.group._selection import UNKNOWN
 from skfairtest.inspection import GroupScoresDisplay
 from skfairtest.oracle._favourable import joined_labels
 from skfairtest.report._context import AuditContext
-from skfairtest.report._figures import KnownFigure
-from skfairtest.report._limit_checks import at_most, checked, first_of, in_its_interval, unchecked
+from skfairtest.report._figures import (
+    KnownFigure,
+    at_most,
+    checked,
+    first_of,
+    in_its_interval,
+    unchecked,
+)
 from skfairtest.report._types import LimitCheck, Report
-from skfairtest.report.parts._part import Part, Task
-from skfairtest.report.parts.predictions import PredictionsPart, why_no_rates
+from skfairtest.report.parts._part import Task
+from skfairtest.report.parts.predictions import why_no_rates
 from skfairtest.report.parts.rules.compare import compare_rules
 from skfairtest.report.parts.rules.page import (
+    RulesOfRows,
     display_rows,
+    how_compared,
+    largest_score,
     picture_of_rows,
     tables_of_rows,
     tables_section,
-)
-from skfairtest.report.parts.rules.results import RulesOfRowsPart
-from skfairtest.report.parts.rules.words import (
-    figures_of,
-    how_compared,
-    largest_score,
-    rules_summary,
     what_differs,
 )
-from skfairtest.report.parts.selection.limit import not_compared
+from skfairtest.report.parts.rules.results import RulesOfRowsPart
+from skfairtest.report.parts.selection import not_compared
 from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.report.render.blocks import Section, TextBlock, level, why_not
 
@@ -136,12 +140,11 @@ def small_groups(report: Report) -> list[str]:
     ]
 
 
-class SensitiveGroups(Part):
+class SensitiveGroups(RulesOfRows):
     """Searches the rows for the groups that differ most from all other rows."""
 
     result = GroupsPart
     place = 70
-    needs = (PredictionsPart,)
     option = "groups"
     limits = {"max_group_score": check_groups}
     displays = {"groups": groups_display}
@@ -154,22 +157,8 @@ class SensitiveGroups(Part):
                 return "groups=False"
             return why_no_rates(context) or context.why_no_favourable
 
-        yield Task(
-            GroupsPart(),
-            lambda deadline: compare_groups(context, deadline),
-            order=(30,),
-            share=0.5,
-            why_not=why,
-            refuses=(ValueError,),
-        )
-
-    def summary(self, result: GroupsPart) -> str:
-        """The largest difference."""
-        return rules_summary(result)
-
-    def figures(self, report: Report) -> Mapping[str, KnownFigure]:
-        """The largest difference."""
-        return figures_of(report.all_of(GroupsPart))
+        run, refuses = partial(compare_groups, context), (ValueError,)
+        yield Task(GroupsPart(), run, order=(30,), share=2.0, why_not=why, refuses=refuses)
 
     def sections(self, report: Report) -> Iterable[Section]:
         """The groups whose shares or means differ most from all others'."""

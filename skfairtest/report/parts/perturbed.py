@@ -18,9 +18,15 @@ from skfairtest.report._types import Report, listed_reasons
 from skfairtest.report.parts._part import Part, Task
 from skfairtest.report.parts.predictions import PredictionsPart
 from skfairtest.report.parts.rules.compare import what_was_compared
-from skfairtest.report.parts.rules.page import display_rules, picture, rules_table, tables_section
+from skfairtest.report.parts.rules.page import (
+    display_rules,
+    picture,
+    rules_summary,
+    rules_table,
+    tables_section,
+    what_intervals,
+)
 from skfairtest.report.parts.rules.results import ReportedRule, RulesPart
-from skfairtest.report.parts.rules.words import rules_summary, what_intervals
 from skfairtest.report.render.blocks import Section, TextBlock, count, why_not
 from skfairtest.report.render.words import isolate
 from skfairtest.space._sensitive_features import not_taken
@@ -29,7 +35,7 @@ from skfairtest.space._sensitive_features import not_taken
 NAME = "groups of perturbed inputs"
 
 
-class PerturbedGroupsPart(RulesPart, frozen=True, kw_only=True, tag="perturbed groups"):
+class PerturbedGroupsPart(RulesPart, frozen=True, kw_only=True, tag="perturbed_groups"):
     """Rules over perturbed inputs near the rows, by TestSGD.
 
     Their n_inside and n_outside count perturbed inputs, not rows.
@@ -42,7 +48,7 @@ class PerturbedGroupsPart(RulesPart, frozen=True, kw_only=True, tag="perturbed g
 
 
 def compare_perturbed(context: AuditContext, deadline: Deadline) -> PerturbedGroupsPart:
-    """Run the group auditor with as many queries as the time allows.
+    """Run the group auditor for as long as the time allows.
 
     Attributes of too many categories are left out, unless none is left then.
     """
@@ -53,15 +59,22 @@ def compare_perturbed(context: AuditContext, deadline: Deadline) -> PerturbedGro
         for name, column in zip(names, columns, strict=True)
         if not column.is_category or column.n_listed <= MAX_LEVELS
     ]
-    template = clone(context.options.groups).set_params(favourable=context.favourable_labels)
-    auditor = context.group_auditor(template, few or names)
-    whole = auditor.max_queries
-    auditor.set_params(max_queries=context.affordable(deadline.left, whole))
+    auditor = clone(context.options.groups).set_params(
+        estimator=context.estimator,
+        sensitive_features=few or names,
+        space=context.template.space,
+        favourable=context.favourable_labels,
+        n_jobs=context.n_jobs,
+        random_state=context.seed,
+    )
+    own = auditor.max_time
+    limits = [seconds for seconds in (own, deadline.seconds) if seconds is not None]
+    auditor.set_params(max_time=min(limits, default=None))
     context.auditors[NAME] = auditor
     auditor.fit(context.X)
     result = describe_perturbed(context)
-    if auditor.stop_kind_ == "max_queries" and auditor.max_queries < whole:
-        result = replace(result, early=f"{auditor.n_queries_:,} of {whole:,} queries")
+    if auditor.stop_kind_ == "max_time" and auditor.max_time != own:
+        result = replace(result, early=auditor.stop_reason_)
     if few and len(few) < len(names):
         left_out = ", ".join(str(name) for name in names if name not in few)
         reason = f"without {left_out}, of more than {MAX_LEVELS} categories"
@@ -139,9 +152,7 @@ class PerturbedGroups(Part):
             refuses=(ValueError,),
         )
 
-    def summary(self, result: PerturbedGroupsPart) -> str:
-        """The largest difference."""
-        return rules_summary(result)
+    summary = staticmethod(rules_summary)
 
     def sections(self, report: Report) -> Iterable[Section]:
         """What was compared, with a picture of it and a table."""

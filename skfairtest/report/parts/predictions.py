@@ -36,7 +36,7 @@ class PredictionsPart(PartResult, frozen=True, kw_only=True, tag="predictions"):
     n_distinct: Annotated[int, neither("Those that are not equal to another one.")] = 0
     n_rows: Annotated[int, neither("Rows of the data.")] = 0
     performance: Annotated[
-        Performance | None, neither("Null where no targets were given, or the model has several.")
+        Performance | None, neither("Null without targets, or with several.")
     ] = None
 
 
@@ -49,7 +49,7 @@ class Predictions(Part):
     def tasks(self, context: AuditContext) -> Iterable[Task]:
         """One task, the first of all."""
         blank = PredictionsPart(n_rows=len(context.space.data))
-        yield Task(blank, lambda deadline: predict_rows(context, deadline), order=(0,), share=5.0)
+        yield Task(blank, lambda deadline: predict_rows(context, deadline), order=(0,), share=10.0)
 
     def sentences(self, report: Report) -> Iterable[Sentence]:
         """How well the model predicts, where that is known."""

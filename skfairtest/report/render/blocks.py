@@ -6,14 +6,16 @@ No block holds markup. Whoever renders one escapes it, whatever it holds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import ABSENT, number, percent
 from skfairtest.inspection._style import is_share
 from skfairtest.report._types import PartResult
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -130,14 +132,6 @@ class VerdictBlock:
 
 
 @dataclass(frozen=True)
-class FoldBlock:
-    """Blocks that are read by those who want to know."""
-
-    summary: str
-    blocks: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
 class Section:
     """A part of the page with a heading; the appendix is folded.
 
@@ -173,27 +167,28 @@ def table(
     most: int = 1_000,
     words: Sequence[int] = (),
 ) -> TableBlock:
-    """A table of which at most so many rows are there; all columns but the first are figures.
+    """A table of which at most so many rows are there, and the first `shown` are not folded away.
 
-    Parameters
-    ----------
-    caption : str
-        What the table shows.
-    head : sequence of str
-        Names of the columns.
-    rows : sequence of sequences of str
-        The cells.
-    shown : int, default=25
-        Rows that are not folded away.
-    most : int, default=1000
-        Rows in the report.
-    words : sequence of int, default=()
-        Columns besides the first that hold words, no figures.
+    All columns but the first are figures, unless `words` has their place.
     """
     left = len(rows) - most
     more = f"{left:,} more rows are not listed here." if left > 0 else ""
     figures = frozenset(range(1, len(head))) - frozenset(words)
     return TableBlock(caption, tuple(head), tuple(map(tuple, rows[:most])), figures, shown, more)
+
+
+def table_of(
+    caption: str,
+    items: Iterable[T],
+    columns: Mapping[str, Callable[[T], str]],
+    *,
+    shown: int = 25,
+    most: int = 300,
+    words: Sequence[int] = (),
+) -> TableBlock:
+    """A table with a row for each item: what each column writes of it, by its head."""
+    rows = [[write(item) for write in columns.values()] for item in items]
+    return table(caption, list(columns), rows, shown=shown, most=most, words=words)
 
 
 # Figures in words ----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ the same, from here.
 from __future__ import annotations
 
 import os
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -64,8 +65,9 @@ def first_page(report: Report) -> FirstPage:
     """Say in a few sentences what a report holds."""
     said = _said(report)
     said["asked"].append(_favourable(report))
-    clauses = [one.rstrip(".") for one in said["sure"]] + [_spent(report)]
-    words = "; ".join(filter(None, clauses))
+    cost = report.cost
+    spent = f"{count(cost.queries)} predictions in {seconds(cost.seconds)}, seed {report.seed}"
+    words = "; ".join(filter(None, [*(one.rstrip(".") for one in said["sure"]), spent]))
     said["sure"] = [f"{words[:1].upper()}{words[1:]}.", whole_or_not(report)]
     said["limits"] = ["No limits were given."]
     checks = [] if report.limits is None else report.limits.checks
@@ -79,7 +81,7 @@ def finding(report: Report) -> Section:
     said = {key: " ".join(filter(None, words)) for key, words in page.answers.items()}
     blocks: list[Any] = [TextBlock(said["asked"]), LeadBlock(said["found"])]
     if report.status in ("interrupted", "failed"):  # of lack of time "How sure" tells
-        blocks.append(NoticeBlock(f"This audit is not complete. {not_complete(report)}"))
+        blocks.append(NoticeBlock(f"This audit is not complete. {whole_or_not(report)}"))
     shown: dict[str, Any] = {}
     for part in PARTS:
         shown |= part.answers(report)
@@ -98,7 +100,6 @@ def finding(report: Report) -> Section:
 
 
 def _said(report: Report) -> dict[str, list[str]]:
-    """What the parts say, by the questions that they answer."""
     said = defaultdict[str, list[str]](list)
     for part in PARTS:
         for place, words in part.sentences(report):
@@ -107,7 +108,6 @@ def _said(report: Report) -> dict[str, list[str]]:
 
 
 def _favourable(report: Report) -> str:
-    """Which answers count as favourable, and how that came."""
     taken = report.favourable
     if not taken.words:
         return ""
@@ -120,18 +120,10 @@ def _favourable(report: Report) -> str:
 _HOW = {"inferred": ", by its name", "guessed": ", which is a guess; favourable= can say another"}
 
 
-def _spent(report: Report) -> str:
-    cost = report.cost
-    return f"{count(cost.queries)} predictions in {seconds(cost.seconds)}, seed {report.seed}"
-
-
 def whole_or_not(report: Report) -> str:
-    """Whether anything was cut short."""
-    return "Nothing was cut short." if report.status == "complete" else not_complete(report)
-
-
-def not_complete(report: Report) -> str:
-    """What is missing of an audit that is not complete."""
+    """What is missing, if the audit is not complete."""
+    if report.status == "complete":
+        return "Nothing was cut short."
     reason = isolated(" ".join(report.reason.split()), report.sensitive_features)
     if report.status == "interrupted":
         return "The audit was interrupted: what was found until then is here."
@@ -160,7 +152,6 @@ def next_steps(report: Report) -> list[Step]:
 
 
 def _own_steps(report: Report) -> Iterable[Step]:
-    """Those that are about the whole report."""
     if report.favourable.how == "guessed":
         words = (
             "Say which answer people want, favourable=: it was guessed, and all rates rest on it."
@@ -181,3 +172,21 @@ def address(step: Step) -> str:
     """Where the page of a step is read."""
     site = os.environ.get(SITE_VARIABLE, "")
     return f"{site.rstrip('/')}/{step.page}.html" if site else f"{PAGES}/{step.page}.md"
+
+
+def render_text(report: Report, more: str = "report.save_html(path)") -> str:
+    """The first page in twelve paragraphs at most; `more` is where the reader finds the rest."""
+    answers = [*first_page(report).lines(), ("More", more)]
+    hang = 2 + max(len(name) for name, _ in answers)
+    # Characters of a line: what a terminal shows, and a page without scrolling.
+    paragraphs = [
+        textwrap.fill(
+            f"{name:<{hang}}{words}",
+            88,
+            subsequent_indent=" " * hang,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for name, words in answers
+    ]
+    return "\n".join(paragraphs)

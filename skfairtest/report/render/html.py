@@ -27,12 +27,7 @@ def render_html(report: Report, about: Mapping[str, str | None]) -> str:
     """The whole report as one HTML file that loads nothing and needs no JavaScript.
 
     `about` may have the title of the page, the purpose of the model, its owner and the name of the
-    data. The same report gives the same letters.
-
-    Raises
-    ------
-    ImportError
-        If jinja2 is missing. Where matplotlib is missing, the page has no pictures and says so.
+    data. The same report gives the same letters. Without matplotlib the page has no pictures.
     """
     page = _environment().get_template("report.html.j2")
     return page.render(

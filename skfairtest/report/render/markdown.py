@@ -1,9 +1,9 @@
-"""The report as Markdown, as GitHub and model cards show it; it needs no further package."""
+"""The report as Markdown, as GitHub and model cards show it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 from skfairtest.finding._card import MOST_CHARACTERS
@@ -13,12 +13,10 @@ from skfairtest.report.render.blocks import (
     SIGNS,
     AnswersBlock,
     CodeBlock,
-    FoldBlock,
     ItemsBlock,
     LeadBlock,
     LinkBlock,
     NoticeBlock,
-    Section,
     TableBlock,
     TermsBlock,
     TextBlock,
@@ -29,110 +27,100 @@ from skfairtest.report.render.blocks import (
 from skfairtest.report.render.pairs import cut, outputs_text
 from skfairtest.report.render.sections import sections_of, title_of
 
-#: Rows of a table; a page of text cannot fold the rest.
-MOST_ROWS = 50
 #: What Markdown, or the HTML within it, would read as marks.
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~$@:-])")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 def render_markdown(report: Report) -> str:
-    """The report as GitHub-flavoured Markdown, without pictures.
-
-    Names and values are text, whatever they hold.
-    """
+    """The report as GitHub-flavoured Markdown, without pictures; names are text in any case."""
     lines = [f"# {in_markdown(title_of(report))}", f"Made {in_markdown(report.created)}."]
     for section in sections_of(report):
-        lines += [f"## {in_markdown(section.title)}", blocks_in_markdown(section)]
+        lines += [f"## {in_markdown(section.title)}", blocks_in_markdown(section.blocks)]
     return "\n\n".join(line for line in lines if line) + "\n"
 
 
-def blocks_in_markdown(
-    section: Section, show_table: Callable[[TableBlock], str] | None = None
-) -> str:
-    """What stands below the heading of a section.
+def add_to_card(report: Report, card: Any, section: str) -> Any:
+    """Add the report to a model card of skops, one subsection for each of its own.
 
-    Parameters
-    ----------
-    section : Section
-        The section.
-    show_table : callable, default=None
-        What makes of a table; None writes it as Markdown. It may keep it and return "".
+    A card is short: the appendix is left to the page. What stands in these sections is overwritten.
     """
-    shown = [_block(block, show_table or table_in_markdown) for block in section.blocks]
-    return "\n\n".join(text for text in shown if text)
+    if not callable(getattr(card, "add", None)):
+        raise TypeError(
+            f"card must be a skops.card.Card; got {type(card).__name__}. Make one with "
+            f"skops.card.Card(model)."
+        )
+    if not section.strip():
+        raise ValueError("section must be the title of a section; got an empty one.")
+    for part in [section for section in sections_of(report) if not section.in_appendix]:
+        # A slash would make a subsection.
+        title = part.title.replace("/", "\\/")
+        card.add(**{f"{section}/{title}": blocks_in_markdown(part.blocks)})
+    return card
 
 
-def _block(block: Any, show: Callable[[TableBlock], str]) -> str:
-    if isinstance(block, LeadBlock):
-        return f"**{in_markdown(block.words)}**"
-    if isinstance(block, TextBlock):
-        return in_markdown(block.words)
-    if isinstance(block, NoticeBlock):
-        return f"> {in_markdown(block.words)}"
-    if isinstance(block, VerdictBlock):
-        return f"{SIGNS[block.status]} **{block.status.capitalize()}** {in_markdown(block.words)}"
-    if isinstance(block, AnswersBlock):
-        return "\n\n".join(_answer(name, blocks, show) for name, blocks in block.rows)
-    if isinstance(block, LinkBlock):
-        return f"{in_markdown(block.words)} [{in_markdown(block.title)}]({block.address})"
-    if isinstance(block, TermsBlock):
-        return _listed(block.rows)
-    if isinstance(block, ItemsBlock):
-        return "\n".join(f"- {in_markdown(item)}" for item in block.items)
-    if isinstance(block, CodeBlock):
-        # A fence longer than any in the text.
-        fence = "`" * max(3, 1 + max(map(len, re.findall("`+", block.text)), default=0))
-        return f"{fence}python\n{block.text.rstrip()}\n{fence}"
-    if isinstance(block, TwinsBlock):
-        return "\n\n".join(filter(None, (_block(one, show) for one in _twins(block))))
-    if isinstance(block, TableBlock):
-        return show(block)
-    if isinstance(block, FoldBlock):
-        inner = [text for text in (_block(one, show) for one in block.blocks) if text]
-        return "\n\n".join([f"**{in_markdown(block.summary)}**", *inner]) if inner else ""
+def blocks_in_markdown(blocks: Iterable[Any]) -> str:
+    """Blocks below each other; those without text, such as pictures, are left out."""
+    return "\n\n".join(filter(None, map(_block, blocks)))
+
+
+def _block(block: Any) -> str:
+    match block:
+        case LeadBlock(words):
+            return f"**{in_markdown(words)}**"
+        case TextBlock(words):
+            return in_markdown(words)
+        case NoticeBlock(words):
+            return f"> {in_markdown(words)}"
+        case VerdictBlock(status, words):
+            return f"{SIGNS[status]} **{status.capitalize()}** {in_markdown(words)}"
+        case AnswersBlock(rows):
+            return "\n\n".join(_answer(name, blocks) for name, blocks in rows)
+        case LinkBlock(words, title, address):
+            return f"{in_markdown(words)} [{in_markdown(title)}]({address})"
+        case TermsBlock(rows):
+            return "\n".join(
+                f"- {in_markdown(one)}: **{in_markdown(other)}**" for one, other in rows
+            )
+        case ItemsBlock(items):
+            return "\n".join(f"- {in_markdown(item)}" for item in items)
+        case CodeBlock(text):
+            # A fence longer than any in the text.
+            fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+            return f"{fence}python\n{text.rstrip()}\n{fence}"
+        case TwinsBlock():
+            return blocks_in_markdown(_twins(block))
+        case TableBlock():
+            return _table(block)
     return ""  # a picture; its figures are in the tables
 
 
-def _listed(rows: Any) -> str:
-    return "\n".join(f"- {in_markdown(name)}: **{in_markdown(words)}**" for name, words in rows)
-
-
-def _answer(name: str, blocks: Any, show: Callable[[TableBlock], str]) -> str:
+def _answer(name: str, blocks: Any) -> str:
     """An answer under its name; several sentences are a list."""
-    texts = [text for text in (_block(one, show) for one in blocks) if text]
-    if (
-        all(isinstance(one, (TextBlock, LinkBlock, VerdictBlock)) for one in blocks)
-        and len(texts) > 1
-    ):
+    texts = list(filter(None, map(_block, blocks)))
+    are_lines = all(isinstance(one, (TextBlock, LinkBlock, VerdictBlock)) for one in blocks)
+    if are_lines and len(texts) > 1:
         return "\n".join([f"**{in_markdown(name)}**", "", *(f"- {text}" for text in texts)])
     return f"**{in_markdown(name)}** " + "\n\n".join(texts)
 
 
 def _twins(twins: TwinsBlock) -> list[Any]:
     """The pair as a table, changed columns first."""
-    pair = twins.pair
-    shown, left = cut(pair)
+    shown, left = cut(twins.pair)
     rows = [
-        (
-            f"≠ {cell.name}" if cell.changed else str(cell.name),
-            value_text(cell.first),
-            value_text(cell.second),
-        )
+        ("≠ " * cell.changed + str(cell.name), value_text(cell.first), value_text(cell.second))
         for cell in shown.cells
     ]
-    outputs = TextBlock(f"{outputs_text(pair)[:1].upper()}{outputs_text(pair)[1:]}.")
+    words = outputs_text(twins.pair)
     caption = f"{twins.caption} (≠ marks where the two differ)"
-    return [
-        outputs,
-        table(caption, ("column", twins.first, twins.second), rows, words=(1, 2)),
-        *left,
-    ]
+    head = ("column", twins.first, twins.second)
+    outputs = TextBlock(f"{words[:1].upper()}{words[1:]}.")
+    return [outputs, table(caption, head, rows, words=(1, 2)), *left]
 
 
-def table_in_markdown(table: TableBlock) -> str:
+def _table(table: TableBlock) -> str:
     """A table with its caption above, and a word on the rows that are not there."""
-    rows = table.rows[:MOST_ROWS]
+    rows = table.rows[:50]  # a page of text cannot fold the rest
     marks = ["---:" if place in table.figures else ":---" for place in range(len(table.head))]
     lines = [f"{in_markdown(table.caption)}:", "", _row(table.head), f"| {' | '.join(marks)} |"]
     lines += map(_row, rows)

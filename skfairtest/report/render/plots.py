@@ -46,22 +46,7 @@ _RC: dict[Any, Any] = {
 def draw(figure: FigureBlock, key: str) -> str | NoticeBlock:
     """The figure as an SVG for the page, or a word on why there is none.
 
-    Parameters
-    ----------
-    figure : FigureBlock
-        What to draw.
-    key : str
-        What ids begin with; another for each figure of the page.
-
-    Returns
-    -------
-    str or NoticeBlock
-        An ``<svg>`` with a title.
-
-    Raises
-    ------
-    ImportError
-        Where matplotlib is missing.
+    Ids begin with the key, another for each figure of the page. Needs matplotlib.
     """
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from sklearn.base import clone
 
 from skfairtest import _clock, transports
-from skfairtest._clock import Deadline
+from skfairtest._clock import Deadline, ending
 from skfairtest._typing import Ints
 from skfairtest.individual._flip_test.auditor import FlipTestAuditor
 from skfairtest.individual._flip_test.columns import COLUMNS_EVERY, moved_columns
@@ -42,7 +43,7 @@ class MovedSettings(NamedTuple):
     n_again : int
         Maps that are learned again for intervals: of rows drawn again, and of random groups.
     least_rows : int
-        Rows below which intervals are given up so that more rows are moved.
+        Rows below which intervals, and what columns carry, are given up so that more are moved.
     n_trial : int
         Rows by which the time to learn a map is measured.
     """
@@ -143,37 +144,35 @@ def measure_moved(
         why = f"a map needs two groups of {least} rows or more, which {name} does not have"
         return replace(left_out, applies=False, reason=why)
     above = _counts_above(context)
-    again = of.n_again
-    each = _queries_a_row(n_groups, context.space.n_features, again)
+    each = _queries_a_row(n_groups, context.space.n_features, of.n_again)
     # Where one group is rare, more rows have enough of it.
     wanted = max(of.most_rows, SETTINGS.least_of_group * n_rows / counts.iloc[1] + 1)
-    most = n = int(min(n_rows, wanted, SETTINGS.most_queries / each))
+    budget = SETTINGS.most_queries
+    most = n = int(min(n_rows, wanted, _rows_in_time(budget / each, budget / n_groups)))
     order = _in_proportion(values, context.shuffled())
-    if deadline.seconds is not None:
+    if deadline < math.inf:
         # Half of its time is for predictions: classifiers judge the map in the rest.
         budget = _affordable(context, order, 0.5 * deadline.left)
-        n = min(most, int(budget / each))
-        if again and n < min(most, SETTINGS.least_rows):
-            # Shares without intervals are more than nothing.
-            again = 0
-            n = min(most, int(budget / _queries_a_row(n_groups, context.space.n_features, 0)))
+        n = min(most, _rows_in_time(budget / each, budget / n_groups))
     rows, left = _large_groups(values, np.sort(order[:n]))
     groups = values.iloc[rows]
     is_slow = n > SETTINGS.n_trial and type(of.transport) is not QuantileTransport
-    if deadline.seconds is not None and is_slow and groups.nunique() > 1:
+    if deadline < math.inf and is_slow and groups.nunique() > 1:
         place = groups.groupby(groups, observed=True).cumcount().to_numpy()
         few = rows[place < SETTINGS.n_trial // n_groups]
-        n = min(n, _learnable(context, name, of, few, deadline))
+        with ending(deadline):
+            n = min(n, _learnable(context, name, of, few, deadline))
         rows, left = _large_groups(values, np.sort(order[:n]))
     order = order[:n]
     if values[rows].nunique() < 2:
         limit = "the time allows to move" if n < most else "there are predictions to move"
         why = f"{limit} {n:,} people, too few of each group"
         return replace(left_out, reason=why, early=f"0 of {n_rows:,} rows" if n < most else "")
-    auditor = _auditor(context, name, of, above, again)
+    auditor = _auditor(context, name, of, above)
     usable = context.space._is_decoded(rows)
     known = context.answers.part(rows, usable)
     table, beside = context.rows_of(rows)[0], _not_in_model(context, name, rows)
+    auditor.set_params(max_time=deadline.seconds)
     auditor._fit(table, None, beside, {}, context.model, known)
     context.answers.learn(known, rows, usable)
     context.auditors[blank.name] = auditor
@@ -191,12 +190,14 @@ def measure_moved(
         columns=_listed(MovedColumn, moved_columns(auditor)),
         maps=_listed(MapQuality, auditor.map_quality_),
         queries=context.n_queries - before,
-        early=_early(context, of, order, again) if n < most or again < of.n_again else "",
+        early="; ".join(
+            filter(None, [context.sampled(order) if n < most else "", _left_out(auditor)])
+        ),
     )
 
 
 def _auditor(
-    context: AuditContext, name: str, of: NamedTransport, above: float | None, again: int
+    context: AuditContext, name: str, of: NamedTransport, above: float | None
 ) -> FlipTestAuditor:
     """An unfitted auditor of one attribute, which the model may take or not."""
     return FlipTestAuditor(
@@ -206,7 +207,7 @@ def _auditor(
         threshold=above,
         response_method=context.template.response_method,
         space=context.space,
-        n_bootstrap=again,
+        n_bootstrap=of.n_again,
         # The mean over all orders of the columns takes many more predictions.
         attribution="order",
         n_jobs=context.n_jobs,
@@ -288,10 +289,14 @@ def _affordable(context: AuditContext, order: Ints, seconds: float) -> int:
     return int(min(most, seconds / pace)) if pace else most
 
 
-def _early(context: AuditContext, of: NamedTransport, rows: Ints, again: int) -> str:
-    """What the time did not allow."""
-    sample = context.sampled(rows)
-    return ", ".join(filter(None, [sample, "no intervals" if again < of.n_again else ""]))
+def _rows_in_time(whole: float, moved: float) -> int:
+    """How many rows, of which so many could be moved with all else, or moved alone, in time."""
+    return int(max(whole, min(moved, SETTINGS.least_rows)))
+
+
+def _left_out(auditor: FlipTestAuditor) -> str:
+    """What the auditor had no time for, which it says after what it did."""
+    return auditor.stop_reason_.partition("; ")[2] if auditor.stop_kind_ == "max_time" else ""
 
 
 def _learnable(
@@ -305,9 +310,12 @@ def _learnable(
     fitted = Maps(of.transport, space, groups).learn(space.data, groups.codes)
     fitted.move(space.data, groups.codes, (groups.codes + 1) % len(groups))
     spent = _clock.now() - began
-    # Of all rows, of both halves for the quality, and of rows drawn again and groups of chance.
-    times = 2 + 2 * of.n_again
-    return int(len(rows) * deadline.left / (times * spent)) if spent else len(context.space.data)
+    if not spent:
+        return len(context.space.data)
+    in_time = len(rows) * deadline.left / spent
+    # Of all rows, of both halves for the quality, and of rows drawn again and groups of chance; or
+    # of all rows in half of the time.
+    return _rows_in_time(in_time / (2 + 2 * of.n_again), in_time / 2)
 
 
 def _counts_above(context: AuditContext) -> float | None:

@@ -1,7 +1,8 @@
-"""What the page shows of moved twins: whose decision changes, and how good the maps are."""
+"""What is said and shown of moved twins: whose decision changes, and how good the maps are."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,11 +16,11 @@ from skfairtest.report._types import Report, listed_reasons
 from skfairtest.report.parts.moved.results import (
     ANY,
     Flips,
+    MapQuality,
     MovedColumn,
     MovedPart,
     first_maps,
 )
-from skfairtest.report.parts.moved.words import largest_flow, reaches
 from skfairtest.report.parts.twins.results import twins_of
 from skfairtest.report.render.blocks import (
     FigureBlock,
@@ -32,10 +33,84 @@ from skfairtest.report.render.blocks import (
     figure,
     fixed,
     table,
+    table_of,
     why_not,
     with_interval,
 )
 from skfairtest.report.render.words import isolate
+
+
+def reaches(quality: MapQuality) -> bool | None:
+    """Whether a map brings people so near to the other group that no classifier tells them.
+
+    None where that was not judged.
+    """
+    # Above this area under its curve, a classifier tells moved rows from real ones.
+    return None if quality.auc_after is None else quality.auc_after <= 0.6
+
+
+def largest_flow(part: MovedPart) -> Flips | None:
+    """The two groups between which most decisions change under a map, whatever the direction."""
+    flows = [flow for flow in part.flips if flow.direction == ANY]
+    return max(flows, key=lambda flow: flow.share, default=None)
+
+
+def moved_sentences(report: Report) -> str:
+    """Decisions that change with all that goes along with an attribute; empty if nobody asked."""
+    parts = report.all_of(MovedPart)
+    found = first_maps(report)
+    measured = {part.attribute for part in found}
+    missing = {part.attribute: part for part in parts[::-1] if part.attribute not in measured}
+    if report.rows_of_people == "none" and parts:
+        return "Shares of people are left out of this file: rows='none'."
+    sentences = list(map(moved_sentence, found)) + [
+        f"not measured for {isolate(name)}: {isolate(part.reason)}".rstrip(".")
+        for name, part in reversed(missing.items())
+    ]
+    words = ". ".join(f"{one[:1].upper()}{one[1:]}" for one in sentences)
+    return f"{words}.{' Moved twins are no counterfactuals.' * bool(found)}" if sentences else ""
+
+
+def moved_sentence(part: MovedPart) -> str:
+    """How many decisions change with what goes along with an attribute, and where most do."""
+    name, rate = isolate(part.attribute), percent(part.rate)
+    has_ends = part.low is not None and part.high is not None
+    if has_ends:
+        rate += f" ({percent(part.low)} to {percent(part.high)})"
+    who = "people" if part.n == part.n_rows else f"{part.n:,} of {part.n_rows:,} people"
+    words = f"with what goes along with {name}, {rate} of {who} would get another decision"
+    flow = largest_flow(part)
+    if flow is not None:
+        words += (
+            f", most of all {percent(flow.share)} of {isolate(flow.group)} moved to "
+            f"{isolate(flow.to)}"
+        )
+    words += f" ({isolate(part.transport)} map)"
+    reached = set(map(reaches, part.maps))
+    if False in reached:
+        words += ", though the map does not reach the other group"
+    elif None in reached:
+        words += ", though the map could not be judged"
+    if not has_ends:
+        words += f"; no interval{': no time' * ('time' in part.reason)}"
+    elif not any((flow.beyond_low or 0.0) > 0 for flow in part.flips):
+        words += "; this is not known to be more than between groups that chance has made"
+    return words
+
+
+def rests_on(report: Report) -> str:
+    """What the shares rest on, and which maps are missing."""
+    found = first_maps(report)
+    clauses = [f"{part.n:,} people were moved in {isolate(part.attribute)}" for part in found]
+    missing = [
+        f"{isolate(part.attribute)} ({isolate(part.transport)} map)"
+        for part in report.all_of(MovedPart)
+        if part.status != "done" and part.applies
+    ]
+    if missing:
+        clauses.append(f"not moved by {', '.join(missing)}")
+    return "; ".join(clauses)
+
 
 #: What a map assumes, by its name.
 ASSUMES = {
@@ -56,35 +131,25 @@ def moved_sections(report: Report) -> list[Section]:
         return []
     names = list(dict.fromkeys(part.attribute for part in parts))
     done = [part for part in parts if part.status == "done"]
-    title = isolate(names[0]) if len(names) == 1 else "the sensitive attributes"
+    alone = isolate(names[0]) if len(names) == 1 else ""
+    title = alone or "the sensitive attributes"
     blocks: list[Any] = []
     if done:
-        blocks += [TextBlock(_what_it_is(names)), *_assumptions(done)]
+        words = (
+            f"A twin has another {alone or 'value of a sensitive attribute'} and keeps all other "
+            "columns. A moved twin has moved with what goes along with it: its columns are where "
+            "people of the other group are who have the same place there. A moved twin is no "
+            "counterfactual: it does not say what would have become of a person, because nobody "
+            "knows which columns follow from which."
+        )
+        given = "{} is a map that was given; what it assumes it has to say itself."
+        maps = dict.fromkeys(part.transport for part in done)
+        items = tuple(ASSUMES.get(name, given.format(isolate(name))) for name in maps)
+        blocks += [TextBlock(words), ItemsBlock(items)]
     for name in names:
         blocks += _of_attribute(report, name)
     heading = f"With what goes along with {title}"
     return [Section(100, "moved", heading, tuple(blocks)), *_maps(done)]
-
-
-def _what_it_is(names: list[str]) -> str:
-    other = isolate(names[0]) if len(names) == 1 else "value of a sensitive attribute"
-    return (
-        f"A twin has another {other} and keeps all other columns. A moved twin has moved with what "
-        "goes along with it: its columns are where people of the other group are who have the "
-        "same place there. A moved twin is no counterfactual: it does not say what would have "
-        "become of a person, because nobody knows which columns follow from which."
-    )
-
-
-def _assumptions(done: list[MovedPart]) -> list[Any]:
-    maps = dict.fromkeys(part.transport for part in done)
-    texts = tuple(
-        ASSUMES.get(
-            name, f"{isolate(name)} is a map that was given; what it assumes it has to say itself."
-        )
-        for name in maps
-    )
-    return [ItemsBlock(texts)]
 
 
 def _of_attribute(report: Report, name: str) -> list[Any]:
@@ -107,7 +172,6 @@ def _of_attribute(report: Report, name: str) -> list[Any]:
 
 
 def _not_moved(part: MovedPart) -> list[str]:
-    """Whom the shares are not about, and from which difference on a decision counts."""
     sentences = []
     if names := list(map(isolate, part.not_moved)):
         few = "; ".join(names[:5])
@@ -142,16 +206,15 @@ def _shares_table(report: Report, name: str, done: list[MovedPart]) -> TableBloc
                 direction(flow),
                 count(flow.n_rows),
                 with_interval(flow.share, flow.low, flow.high, percent),
-                ABSENT if flow.null_share is None else percent(flow.null_share),
+                percent(flow.null_share),
             ]
             for flow in part.flips
             if flow.direction != ANY
         ]
     caption = (
         f"People whose decision changes with {isolate(name)} alone, and with what goes along with "
-        "it; 95% intervals"
+        "it; 95% intervals; 'random groups' is the share under maps between random groups"
     )
-    caption += "; 'random groups' is the share under maps between random groups"
     head = ["moved", "change", "people", "share", "random groups"]
     return table(caption, head, rows, shown=20, most=300, words=[1])
 
@@ -222,18 +285,16 @@ def shown_columns(part: MovedPart) -> list[MovedColumn]:
 
 def _columns_table(part: MovedPart) -> TableBlock:
     several = len({(c.group, c.to) for c in part.columns}) > 1
-    rows = [
-        [
-            (f"{isolate(c.group)} → {isolate(c.to)}: " if several else "") + isolate(c.column),
-            ABSENT if c.share_of_flips is None else percent(c.share_of_flips),
-            with_interval(c.change, c.low, c.high, fixed),
-            _way(c),
-        ]
-        for c in part.columns
-    ]
+    columns: dict[str, Callable[[MovedColumn], str]] = {
+        "column": lambda one: (
+            (f"{isolate(one.group)} → {isolate(one.to)}: " if several else "") + isolate(one.column)
+        ),
+        "of changed decisions": lambda one: percent(one.share_of_flips),
+        "of the output": lambda one: with_interval(one.change, one.low, one.high, fixed),
+        "where decisions change": _way,
+    }
     caption = f"Columns that carry the change ({isolate(part.transport)} map)"
-    head = ["column", "of changed decisions", "of the output", "where decisions change"]
-    return table(caption, head, rows, shown=8, most=200)
+    return table_of(caption, part.columns, columns, shown=8, most=200)
 
 
 def _way(column: MovedColumn) -> str:
@@ -268,26 +329,21 @@ def not_reached(part: MovedPart) -> list[str]:
 
 
 def _maps(done: list[MovedPart]) -> list[Section]:
-    """How near each map brings people to the other group, for the appendix."""
-    rows = [
-        [
-            f"{isolate(part.attribute)}, {isolate(part.transport)}",
-            f"{isolate(one.group)} → {isolate(one.to)}",
-            fixed(one.auc_before),
-            fixed(one.auc_after),
-            figure(one.distance),
-            ABSENT if one.out_of_range is None else percent(one.out_of_range),
-        ]
-        for part in done
-        for one in part.maps
-    ]
-    if not rows:
+    columns: dict[str, Callable[[tuple[MovedPart, MapQuality]], str]] = {
+        "map": lambda one: f"{isolate(one[0].attribute)}, {isolate(one[0].transport)}",
+        "moved": lambda one: f"{isolate(one[1].group)} → {isolate(one[1].to)}",
+        "AUC before": lambda one: fixed(one[1].auc_before),
+        "AUC after": lambda one: fixed(one[1].auc_after),
+        "distance": lambda one: figure(one[1].distance),
+        "out of range": lambda one: percent(one[1].out_of_range),
+    }
+    maps = [(part, one) for part in done for one in part.maps]
+    if not maps:
         return []
     words = (
         "A classifier tries to tell people of one group from those of the other, before they are "
         "moved and after, on rows held out. An AUC of 0.5 says that it cannot; after a good map it "
         "is near 0.5, or below it where rows of the other group are copied."
     )
-    head = ["map", "moved", "AUC before", "AUC after", "distance", "out of range"]
-    shown = table("How well the maps reach the other group", head, rows, words=[1], most=300)
+    shown = table_of("How well the maps reach the other group", maps, columns, words=[1])
     return [Section(130, "maps", "How good the maps are", (TextBlock(words), shown))]

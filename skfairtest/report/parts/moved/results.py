@@ -18,32 +18,15 @@ class Flips(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     group: Words
     to: Words
-    direction: Annotated[
-        str, neither("From which label to which, or up or down; 'any' is all of them together.")
-    ]
+    direction: Annotated[str, neither("From label to label, up, down, or any.")]
     n_rows: Annotated[int, count_of_people("People of the group that were moved.")]
     n_flips: Annotated[int, count_of_people()]
     share: Annotated[float, count_of_people()]
-    low: Annotated[
-        float | None,
-        count_of_people("The share of all people of the group is at least this (95%)."),
-    ]
-    high: Annotated[
-        float | None,
-        count_of_people("The share of all people of the group is at most this (95%)."),
-    ]
-    null_share: Annotated[
-        float | None,
-        count_of_people(
-            "The share under maps between random groups of people: its permutation null."
-        ),
-    ]
-    beyond_low: Annotated[
-        float | None, count_of_people("The share exceeds that by at least this (95%).")
-    ]
-    beyond_high: Annotated[
-        float | None, count_of_people("The share exceeds that by at most this (95%).")
-    ]
+    low: Annotated[float | None, count_of_people("Of all people, at least (95%).")]
+    high: Annotated[float | None, count_of_people("Of all people, at most (95%).")]
+    null_share: Annotated[float | None, count_of_people("Under maps between random groups.")]
+    beyond_low: Annotated[float | None, count_of_people("It exceeds that by at least this.")]
+    beyond_high: Annotated[float | None, count_of_people("It exceeds that by at most this.")]
 
 
 class MovedColumn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,33 +37,16 @@ class MovedColumn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     column: Words
     before: Annotated[
         float | None,
-        value_of_person(  # where one decision changes, it is that person's own
-            "Mean of the people whose decision changes; null of categories and dates, and where "
-            "nobody is concerned."
-        ),
+        value_of_person("Mean of those whose decision changes; null of what is no number."),
     ] = None
     after: Annotated[float | None, value_of_person("Mean of their moved twins.")] = None
-    spread: Annotated[float | None, neither("Standard deviation of the column, of all people.")] = (
-        None
-    )
-    moved: Annotated[
-        Share, count_of_people("Share of these people whose moved twin has another value.")
-    ] = None
-    change: Annotated[
-        float | None,
-        neither(
-            "Mean change of the output that the column carries, of all people of the group; the "
-            "sum of all columns is the whole change."
-        ),
-    ] = None
+    spread: Annotated[float | None, neither("Standard deviation of all people.")] = None
+    moved: Annotated[Share, count_of_people("Moved twins with another value.")] = None
+    change: Annotated[float | None, neither("Mean change of the output that it carries.")] = None
     low: Annotated[float | None, neither("The mean change is at least this (95%).")] = None
     high: Annotated[float | None, neither("The mean change is at most this (95%).")] = None
     share_of_flips: Annotated[
-        float | None,
-        count_of_people(
-            "Share of the changed decisions that the column carries; below 0 where it prevents "
-            "some."
-        ),
+        float | None, count_of_people("Of the changed decisions; below 0 where it prevents some.")
     ] = None
 
 
@@ -89,20 +55,10 @@ class MapQuality(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     group: Words
     to: Words
-    auc_before: Annotated[
-        float | None,
-        neither(
-            "How well a classifier tells the groups apart on rows held out; 0.5 is not at all."
-        ),
-    ]
-    auc_after: Annotated[
-        float | None, neither("How well it tells moved rows from those of the group.")
-    ]
+    auc_before: Annotated[float | None, neither("How well a classifier tells the groups apart.")]
+    auc_after: Annotated[float | None, neither("How well, once rows are moved.")]
     distance: Annotated[float | None, neither("How far rows are moved on average.")]
-    out_of_range: Annotated[
-        float | None,
-        neither("Share of the moved rows with a value that nobody in that group has."),
-    ]
+    out_of_range: Annotated[float | None, neither("Moved rows with a value that nobody there has.")]
 
 
 class MovedPart(PartResult, frozen=True, kw_only=True, tag="moved"):
@@ -113,40 +69,18 @@ class MovedPart(PartResult, frozen=True, kw_only=True, tag="moved"):
     """
 
     attribute: Words = ""
-    transport: Annotated[
-        str, neither("The map: quantile, sequential, joint or the class of another one.")
-    ] = ""
-    applies: Annotated[
-        bool,
-        neither(
-            "Whether people can be moved: false where the attribute has no groups, or too small "
-            "ones."
-        ),
-    ] = True
+    transport: Annotated[str, neither("quantile, sequential, joint, or a class.")] = ""
+    applies: Annotated[bool, neither("False where there are no groups, or too small ones.")] = True
     not_moved: Annotated[list[str], neither("Groups with too few rows to be moved.")] = []
-    without_value: Annotated[
-        int,
-        count_of_people(
-            "Rows whose value of the attribute is missing, so that they have no group."
-        ),
-    ] = 0
+    without_value: Annotated[int, count_of_people("Rows whose value is missing.")] = 0
     n: Annotated[int, neither("Rows that were moved.")] = 0
     n_rows: Annotated[int, neither("Rows of the data.")] = 0
     rate: Annotated[Share, count_of_people("Share of the people whose decision changes.")] = None
     low: Annotated[Share, count_of_people("The share of all people is at least this (95%).")] = None
     high: Annotated[Share, count_of_people("The share of all people is at most this (95%).")] = None
-    counts_above: Annotated[
-        Figure,
-        neither(
-            "The difference of outputs from which a decision counts as another one; null where "
-            "labels are compared."
-        ),
-    ] = None
+    counts_above: Annotated[Figure, neither("Outputs must differ by more to count.")] = None
     flips: Annotated[list[Flips], count_of_people()] = []
-    columns: Annotated[
-        list[MovedColumn],
-        neither("Of each two groups those that carry most of the change first."),
-    ] = []
+    columns: Annotated[list[MovedColumn], neither("Those that carry most come first.")] = []
     maps: Annotated[list[MapQuality], neither()] = []
 
 

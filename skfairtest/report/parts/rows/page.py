@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pandas as pd
+from msgspec.structs import asdict
 
 from skfairtest import inspection
 from skfairtest.finding._words import ABSENT, listed, number, percent
 from skfairtest.report._types import Report
 from skfairtest.report.parts.rows.results import (
+    PeopleOfGroup,
     Person,
     RowsPart,
     rows_of,
@@ -35,7 +37,7 @@ from skfairtest.report.render.blocks import (
     alike,
     count,
     figure,
-    table,
+    table_of,
     why_not,
 )
 from skfairtest.report.render.pairs import cut, pairs_table
@@ -99,14 +101,11 @@ def _worst_people(rows: RowsPart, most: int | None = None) -> list[TableBlock]:
     ]
     caption = "The people with the largest differences; (own) marks what the person has"
     block = pairs_table(caption, "row", named, [one.own for one in rows.worst])
-    distinct: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for cells in block.rows:
-        distinct.setdefault(cells[1:], cells)
-    if len(distinct) < len(block.rows):
-        caption = f"{block.caption}; of rows that are alike in these columns one is listed"
-    else:
-        caption = block.caption
-    return [replace(block, caption=caption, rows=tuple(distinct.values())[:most])]
+    distinct = {cells[1:]: cells for cells in block.rows[::-1]}
+    kept = tuple(cells for cells in block.rows if distinct[cells[1:]] == cells)
+    of_those = "; of rows that are alike in these columns one is listed"
+    caption = block.caption + of_those * (len(kept) < len(block.rows))
+    return [replace(block, caption=caption, rows=kept[:most])]
 
 
 def _shares(done: Sequence[RowsPart]) -> list[TableBlock]:
@@ -115,51 +114,39 @@ def _shares(done: Sequence[RowsPart]) -> list[TableBlock]:
     if not parts:
         return []
     differences = alike([above.difference for _, above in parts])
-    cells = [
-        [
-            rows.of,
-            f"{above.share_of_spread:.0%} of the spread",
-            difference,
-            share_text(above),
-            f"{count(above.n)} of {count(rows.n)}",
-        ]
-        for (rows, above), difference in zip(parts, differences, strict=True)
-    ]
     caption = (
         "People whose prediction would change by more than a share of the spread "
         f"({figure(done[-1].spread)}, from the 5th to the 95th percentile of the predictions) if "
         "only the sensitive columns were changed"
     )
-    head = ["sensitive", "more than", "difference", "share", "people"]
-    return [table(caption, head, cells, most=300)]
+    columns = {
+        "sensitive": lambda one: one[0].of,
+        "more than": lambda one: f"{one[1].share_of_spread:.0%} of the spread",
+        "difference": lambda one: one[2],
+        "share": lambda one: share_text(one[1]),
+        "people": lambda one: f"{count(one[1].n)} of {count(one[0].n)}",
+    }
+    items = [(*both, words) for both, words in zip(parts, differences, strict=True)]
+    return [table_of(caption, items, columns)]
 
 
 # By group, for the appendix --------------------------------------------------------------------
 
 
 def _groups_of_people(report: Report) -> list[Any]:
-    """All groups with what they would get, also of several attributes at once."""
     blocks: list[Any] = []
     for rows in rows_of(report):
-        if not rows.by_group:
-            continue
-        cells = [
-            [
-                group.group,
-                count(group.n),
-                count(group.changed),
-                percent(group.changed / group.n),
-                "; ".join(
-                    f"{count(one.n)} {in_direction(one, rows.counts_above)}"
-                    for one in group.directions[:3]
-                )
-                or ABSENT,
-            ]
-            for group in rows.by_group
-        ]
-        head = ["group", "people", "would change", "share", "they would get"]
+        above = rows.counts_above
+        columns: dict[str, Callable[[PeopleOfGroup], str]] = {
+            "group": lambda group: group.group,
+            "people": lambda group: count(group.n),
+            "would change": lambda group: count(group.changed),
+            "share": lambda group: percent(group.changed / group.n),
+            "they would get": partial(_directions, above),
+        }
         caption = f"People by group, if only {isolate(rows.of)} were changed{for_others(rows)}"
-        blocks.append(table(caption, head, cells, most=300, words=[4]))
+        if rows.by_group:
+            blocks.append(table_of(caption, rows.by_group, columns, words=[4]))
     done = [rows for rows in rows_of(report) if rows.n]
     blocks += _by_attribute(done, report.threshold)
     if done and len(done[-1].worst) > 5:
@@ -172,24 +159,23 @@ def _groups_of_people(report: Report) -> list[Any]:
 def _by_attribute(done: Sequence[RowsPart], threshold: float | None) -> list[TableBlock]:
     """Shares of the rows of each attribute, where there is a threshold or labels."""
     rated = [(rows, rows.rate) for rows in done if rows.rate is not None]
-    if not rated:
-        return []
-    degrees = alike([rows.degree for rows, _ in rated])
-    cells = [
-        [
-            rows.of,
-            share_text(rows),
-            count(rate * rows.n),
-            f"{count(rows.n)} of {count(rows.n_rows)}",
-            degree,
-        ]
-        for (rows, rate), degree in zip(rated, degrees, strict=True)
-    ]
+    degrees = iter(alike([rows.degree for rows, _ in rated]))
     treated = "who would get another decision"
     if threshold is not None:
         treated = f"whose twins differ by more than {number(threshold)}"
-    head = ["sensitive", "share", "people", "compared", "largest difference"]
-    return [table(f"People {treated}", head, cells, most=300)]
+    columns = {
+        "sensitive": lambda one: one[0].of,
+        "share": lambda one: share_text(one[0]),
+        "people": lambda one: count(one[1] * one[0].n),
+        "compared": lambda one: f"{count(one[0].n)} of {count(one[0].n_rows)}",
+        "largest difference": lambda one: next(degrees),
+    }
+    return [table_of(f"People {treated}", rated, columns)] if rated else []
+
+
+def _directions(above: float | None, group: PeopleOfGroup) -> str:
+    words = [f"{count(one.n)} {in_direction(one, above)}" for one in group.directions[:3]]
+    return "; ".join(words) or ABSENT
 
 
 # The picture -----------------------------------------------------------------------------------
@@ -206,12 +192,7 @@ def curve(report: Report) -> inspection.DisparityCurveDisplay:
 
 
 def _curve(parts: Sequence[RowsPart], report: Report) -> inspection.DisparityCurveDisplay:
-    curves = [
-        pd.DataFrame(
-            {"name": rows.of, "difference": rows.curve.difference, "share": rows.curve.share}
-        )
-        for rows in parts
-    ]
+    curves = [pd.DataFrame({"name": rows.of, **asdict(rows.curve)}) for rows in parts]
     return inspection.DisparityCurveDisplay(
         pd.concat(curves, ignore_index=True), report.threshold, output_name(report)
     )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.finding._pair import Cell, Pair, make_pair
+from skfairtest.finding._pair import Pair, make_pair
 from skfairtest.group._rules.sensitive_groups import sensitive_attributes
 from skfairtest.oracle._model import Labels, named_labels
 from skfairtest.oracle._rows import ComparedRows, RowComparison
@@ -22,27 +22,18 @@ UNKNOWN = "(unknown)"
 
 
 class RowChanges(NamedTuple):
-    """What the twins of each row get, and the row itself; arrays of length n.
+    """What the twins of each row get, and the row itself; arrays of length n."""
 
-    Attributes
-    ----------
-    label, other : ndarray of int
-        Codes of the row's own label, and of the label of a twin that has another one.
-    up, down : ndarray of float
-        By how much the output of a twin is at most above and below that of the row itself. Of
-        several outputs both are the distance in the one that differs most.
-    flips : ndarray of bool
-        Whether a twin gets another label.
-    twin : ndarray of int of shape (n,)
-        The twin with another label whose output is farthest from the row's, or, where all
-        labels are equal, of the twin with the farthest output.
-    """
-
+    #: Codes of the row's own label, and of the label of a twin that has another one.
     label: Labels
     other: Labels
+    #: By how much the output of a twin is at most above and below that of the row itself. Of
+    #: several outputs both are the distance in the one that differs most.
     up: Floats
     down: Floats
+    #: Whether a twin gets another label.
     flips: Bools
+    #: The twin with another label, or else any twin, whose output is farthest from the row's.
     twin: Ints
 
     @property
@@ -131,7 +122,7 @@ def count_people(
 def _names(context: AuditContext, codes: Labels) -> list[str] | None:
     """Return the labels of codes, which are positions in `classes_` or hashes."""
     classes = getattr(context.estimator, "classes_", None)
-    if context.infers_labels:
+    if context.model.infers_labels:
         if not isinstance(classes, np.ndarray) or classes.ndim != 1:
             return None
         return [str(name) for name in classes[codes].tolist()]
@@ -173,11 +164,6 @@ def person_to_show(changes: RowChanges, order: Ints) -> int | None:
     return int(np.lexsort((order, -farthest, ~changes.flips))[0])
 
 
-def changed_cells(pair: Pair) -> list[Cell]:
-    """Return the cells in which the twins differ."""
-    return [cell for cell in pair.cells if cell.changed]
-
-
 def own_values(row: Any, pair: Pair) -> list[Any]:
     """Return what a row, given twice as a table, has in the columns in which two twins differ."""
     own = make_pair(row, outputs=None, output="", difference=0.0, threshold=None)
@@ -187,7 +173,7 @@ def own_values(row: Any, pair: Pair) -> list[Any]:
 
 def beginning_with(own: list[Any], pair: Pair) -> Pair:
     """Return the pair with the person first, whose values in the changed columns are `own`."""
-    if all(cell.first == value for cell, value in zip(changed_cells(pair), own, strict=True)):
+    if [cell.first for cell in pair.cells if cell.changed] == own:
         return pair
     return replace(
         pair,

@@ -37,12 +37,7 @@ class WorstRow(Struct, frozen=True, forbid_unknown_fields=True):
 
     row: Annotated[str, value_of_person("Label or place of the row.")]
     inside: Annotated[bool, value_of_person("Whether the row lies in the domain.")]
-    own: Annotated[
-        list[Any],
-        value_of_person(
-            "What the row itself has in the columns in which the twins differ, in their order."
-        ),
-    ]
+    own: Annotated[list[Any], value_of_person("The row's own values in the changed columns.")]
     pair: Annotated[Pair, value_of_person()]
 
 
@@ -57,9 +52,7 @@ class Person(Struct, frozen=True, forbid_unknown_fields=True):
 class Direction(Struct, frozen=True, forbid_unknown_fields=True):
     """How many people would get what instead of what."""
 
-    from_: Annotated[str, neither("Label of the row; empty where outputs are compared.")] = (
-        msgspec.field(name="from")
-    )
+    from_: Annotated[str, neither("Label; empty for outputs.")] = msgspec.field(name="from")
     to: Annotated[str, neither("Label of a twin, or higher, lower or another.")]
     n: Annotated[int, count_of_people()]
 
@@ -81,37 +74,17 @@ class RowsPart(PartResult, frozen=True, kw_only=True, tag="rows"):
     n_rows: Annotated[int, neither("Rows of the data.")] = 0
     n_twins: Annotated[int, neither("Twins that a row was compared with at most.")] = 0
     n_combinations: Annotated[
-        float | None,
-        neither(
-            "Combinations of sensitive values that there are; null where a sensitive column is "
-            "real."
-        ),
+        float | None, neither("Combinations of sensitive values; null of a real column.")
     ] = 0
-    degree: Annotated[
-        float | None, neither("Largest difference on these rows, in the domain or not.")
-    ] = None
+    degree: Annotated[float | None, neither("The largest, in the domain or not.")] = None
     rate: Annotated[
-        Share,
-        count_of_people("Share that is discriminatory; null for a regressor without a threshold."),
+        Share, count_of_people("Discriminatory; null of a regressor without a threshold.")
     ] = None
     low: Annotated[
-        Share,
-        count_of_people(
-            "The share of all rows is at least this: of a sample of the rows the lower bound of "
-            "its 95% interval; null where the rate is exact."
-        ),
+        Share, count_of_people("Of all rows, at least; null where the rate is exact.")
     ] = None
-    high: Annotated[
-        Share,
-        count_of_people(
-            "The share of all rows is at most this: 1 where rows were compared with some of their "
-            "twins only."
-        ),
-    ] = None
-    spread: Annotated[
-        float | None,
-        neither("Of a regressor's predictions, from their 5th to their 95th percentile."),
-    ] = None
+    high: Annotated[Share, count_of_people("At most; 1 where some twins were left out.")] = None
+    spread: Annotated[float | None, neither("From the 5th to the 95th percentile.")] = None
     above: Annotated[list[Above], count_of_people()] = []
     curve: Annotated[DifferenceCurve, count_of_people()] = DifferenceCurve()
     worst: Annotated[
@@ -119,31 +92,16 @@ class RowsPart(PartResult, frozen=True, kw_only=True, tag="rows"):
     ] = []
     person: Annotated[
         Person | None,
-        value_of_person(
-            "One that gets another decision if there is one, of these the one with the largest "
-            "difference."
-        ),
+        value_of_person("One with another decision first, then the largest difference."),
     ] = None
     changed: Annotated[
-        int | None,
-        count_of_people(
-            "Rows that would get another decision, or an output that differs by more than "
-            "counts_above, if only the sensitive values were changed."
-        ),
+        int | None, count_of_people("Rows that would get another decision or output.")
     ] = None
     counts_above: Annotated[
-        Figure,
-        neither(
-            "The difference of outputs from which a row is counted in changed and by_group; null "
-            "where other labels are."
-        ),
+        Figure, neither("Rows with a larger difference count; null for labels.")
     ] = None
     by_group: Annotated[
-        list[PeopleOfGroup],
-        count_of_people(
-            "These rows by group and by what they would get instead; a row may count in several "
-            "directions."
-        ),
+        list[PeopleOfGroup], count_of_people("A row may count in several directions.")
     ] = []
 
 

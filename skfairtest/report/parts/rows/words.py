@@ -141,11 +141,6 @@ def in_direction(one: Direction, above: float | None) -> str:
     return f"{quoted(one.to)} instead of {quoted(one.from_)}" if one.from_ else "another decision"
 
 
-def share_of_group(n: int, of: int) -> str:
-    """How many of a group, and which share of it."""
-    return f"{count(n)} of {count(of)} ({percent(n / of)})" if of else count(n)
-
-
 def _whom(report: Report) -> list[str]:
     """The groups with the largest shares of people who would get something else."""
     lines = []
@@ -175,7 +170,6 @@ def _whom(report: Report) -> list[str]:
 
 
 def _directions(group: PeopleOfGroup, above: float | None) -> str:
-    """What most people of a group would get, and the next most."""
     first, *more = group.directions[:2]
     words = f"{_with_share(first, group)} would get {in_direction(first, above)}"
     for other in more:

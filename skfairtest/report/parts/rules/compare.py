@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -45,12 +46,12 @@ def compare_rules(
         attributes=names,
         sensitive_features=sensitive,
         max_conditions=3,  # longer rules nobody reads
-        max_time=min(deadline.left, 1e9),  # without one, too many rules would be an error
+        max_time=deadline.seconds or 1e9,  # without one, too many rules would be an error
         n_jobs=context.n_jobs,
         random_state=context.seed,
     )
     auditor.fit(X, truth, y_pred=predicted, sensitive_features=not_in_model)
-    is_late = auditor.stop_kind_ == "max_time" and deadline.seconds is not None
+    is_late = auditor.stop_kind_ == "max_time" and deadline < math.inf
     context.auditors[blank.of or blank.part] = auditor
     all_rules, listed = auditor.rules_, auditor.short_list_
     # A report lists ten rules.

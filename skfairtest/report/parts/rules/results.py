@@ -14,25 +14,15 @@ class ReportedRule(Struct, frozen=True, forbid_unknown_fields=True):
     """A group of rows, or of perturbed inputs, compared with all others."""
 
     rule: Words
-    support: Annotated[
-        float | None, count_of_people("Share of the rows of the data that the rule holds for.")
-    ] = None
+    support: Annotated[float | None, count_of_people("Share of rows it holds for.")] = None
     value_inside: Annotated[float | None, count_of_people()] = None
     value_outside: Annotated[float | None, count_of_people()] = None
     score: Figure = None
     low: Figure = None
     high: Figure = None
-    differs: Annotated[
-        bool, neither("Whether the simultaneous interval excludes no difference.")
-    ] = False
-    n_inside: Annotated[
-        int | None,
-        count_of_people("Rows that count inside; of perturbed_groups, perturbed inputs."),
-    ] = None
-    n_outside: Annotated[
-        int | None,
-        count_of_people("Rows that count outside; of perturbed_groups, perturbed inputs."),
-    ] = None
+    differs: Annotated[bool, neither("Its interval excludes 0.")] = False
+    n_inside: Annotated[int | None, count_of_people("Rows, or perturbed inputs.")] = None
+    n_outside: Annotated[int | None, count_of_people("Rows, or perturbed inputs.")] = None
 
 
 class Largest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,10 +41,7 @@ class RulesPart(PartResult, frozen=True, kw_only=True):
     min_support: Figure = None
     n_rules: Annotated[int, neither()] = 0
     low: Annotated[float | None, neither("The largest score of all is at least this.")] = None
-    high: Annotated[
-        float | None,
-        neither("The largest score of all is at most this; null where not all of them were kept."),
-    ] = None
+    high: Annotated[float | None, neither("And at most this; null if not all were kept.")] = None
     largest: Annotated[Largest | None, neither("Null where nothing was compared.")] = None
     rules: Annotated[list[ReportedRule], neither(max_length=20)] = []
     stop_reason: Words = ""
@@ -66,16 +53,9 @@ class RulesOfRowsPart(RulesPart, frozen=True, kw_only=True):
     Intervals are about people like them, and hold for all groups at once.
     """
 
-    metric: Annotated[
-        str, neither("What is compared, as SubgroupAuditor names it; empty where nothing was.")
-    ] = ""
+    metric: Annotated[str, neither("As SubgroupAuditor names it; else empty.")] = ""
     n: Annotated[int, neither("Rows of the data that were compared: all, or a random sample.")] = 0
     n_rows: Annotated[int, neither("Rows of the data.")] = 0
     overall: Annotated[float | None, count_of_people("The metric of all rows that count.")] = None
     max_conditions: Annotated[int | None, neither("Most conditions of a rule.")] = None
-    n_differ: Annotated[
-        int,
-        neither(
-            "Rules that are kept and differ; the list has those that do not repeat each other."
-        ),
-    ] = 0
+    n_differ: Annotated[int, neither("Rules that differ, also those that are not listed.")] = 0

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import Any
 
+import pandas as pd
+from msgspec.structs import asdict
+
+from skfairtest import inspection
 from skfairtest.finding._words import number
 from skfairtest.report._context import AuditContext
 from skfairtest.report._types import Report
@@ -12,9 +17,57 @@ from skfairtest.report.parts._part import Part, Task
 from skfairtest.report.parts.predictions import PredictionsPart
 from skfairtest.report.parts.rows.results import RowsPart
 from skfairtest.report.parts.search.find import describe_search, search
-from skfairtest.report.parts.search.page import history_display, how_searches_went
 from skfairtest.report.parts.search.results import SearchPart
-from skfairtest.report.render.blocks import Section
+from skfairtest.report.render.blocks import (
+    FigureBlock,
+    Section,
+    TextBlock,
+    count,
+    figure,
+    seconds,
+    table_of,
+)
+
+
+def how_searches_went(report: Report) -> list[Any]:
+    """How the searches went, and what they cost."""
+    searches = [part for part in _searches_of(report) if len(part.history.queries) > 1]
+    if not searches:
+        return [TextBlock("No search ran.")]
+    columns: dict[str, Callable[[SearchPart], str]] = {
+        "sensitive": lambda part: part.of,
+        "largest found": lambda part: figure(part.degree),
+        "predictions": lambda part: count(part.search_queries),
+        "time": lambda part: seconds(part.seconds),
+        "ended": lambda part: part.stop_reason,
+    }
+    alt = "; ".join(
+        f"{one.of}: {figure(one.degree)} after {count(one.search_queries)} queries, "
+        f"{one.stop_reason}"
+        for one in searches[:10]
+    )
+    caption = "Largest difference found so far, over predictions"
+    return [
+        FigureBlock(partial(_history_display, searches[-6:]), caption, alt),  # lines of one picture
+        table_of("The searches", searches, columns, words=[4]),
+    ]
+
+
+def _searches_of(report: Report) -> list[SearchPart]:
+    """The searches in each attribute alone, then in all together, which runs first."""
+    return report.all_of(SearchPart)[::-1]
+
+
+def history_display(report: Report) -> inspection.HistoryDisplay:
+    """The display of what each search had found after so many queries."""
+    if not report.all_of(SearchPart):
+        raise ValueError(f"The report has no twins to show. {report.sentence}")
+    return _history_display(_searches_of(report))
+
+
+def _history_display(searches: Sequence[SearchPart]) -> inspection.HistoryDisplay:
+    courses = [pd.DataFrame({"name": one.of, **asdict(one.history)}) for one in searches]
+    return inspection.HistoryDisplay(pd.concat(courses, ignore_index=True))
 
 
 class Search(Part):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import narwhals as nw
@@ -14,9 +15,10 @@ from skfairtest.report._context import QUERIES_A_PAIR, AskedTwins, AuditContext
 from skfairtest.report.parts.search.results import AllPairs, SearchHistory, SearchPart
 from skfairtest.space._space import InputSpace
 
-#: Discriminatory inputs that are shown as pairs, and those that the data of a report hold.
+#: Discriminatory inputs that are shown as pairs, and those that the data of a report hold, in as
+#: many cells of the table at most.
 SHOWN_PAIRS = 10
-KEPT_PAIRS = 10_000
+KEPT_PAIRS, KEPT_CELLS = 10_000, 1_000_000
 
 
 def search(
@@ -25,7 +27,7 @@ def search(
     """Run the auditor; what it found is told by `describe_search`, also after a failure."""
     assert asked.space is not None
     auditor = context.auditor(asked.space, deadline)
-    if deadline.seconds is not None and auditor.max_queries is not None:
+    if deadline < math.inf and auditor.max_queries is not None:
         # Before its first query a search does not know how slow a model is, but this audit does.
         # Queries of a search that a slow model has no time for are cut down to these.
         most = max(64, context.affordable(2 * deadline.left, auditor.max_queries))
@@ -75,7 +77,9 @@ def _history(auditor: Any) -> SearchHistory:
 def _pairs(context: AuditContext, label: str, auditor: Any) -> dict[str, Any]:
     """The worst discriminatory inputs as pairs, all that are kept as a table; offers the worst."""
     space, state, before = auditor.space_, auditor._state, context.n_queries
-    Z, pairs = state["Z"][:KEPT_PAIRS], state["pairs"][:KEPT_PAIRS]
+    names = space.layout.container.names
+    n_kept = max(SHOWN_PAIRS, min(KEPT_PAIRS, KEPT_CELLS // len(names)))
+    Z, pairs = state["Z"][:n_kept], state["pairs"][:n_kept]
     first = space.twins_.with_sensitive(Z, pairs[:, 0])
     second = space.twins_.with_sensitive(Z, pairs[:, 1])
     asked = context.asked(space)
@@ -90,10 +94,10 @@ def _pairs(context: AuditContext, label: str, auditor: Any) -> dict[str, Any]:
     return {
         "further_pairs": shown,
         "all_pairs": AllPairs(
-            columns=[str(name) for name in space.layout.container.names],
+            columns=list(map(str, names)),
             first=rows_of(space.decode(first)),
             **_changed_only(space, first, second),
-            difference=auditor.disparities_[:KEPT_PAIRS].tolist(),
+            difference=auditor.disparities_[:n_kept].tolist(),
             of_a_row=context.is_row(space, Z, space.non_sensitive).tolist(),
         ),
         "queries": auditor.n_queries_ + context.n_queries - before,
@@ -126,8 +130,6 @@ def _changed_only(space: InputSpace, first: Floats, second: Floats) -> dict[str,
 def rows_of(table: Any) -> list[list[Any]]:
     """The rows of a table of any kind as lists."""
     if hasattr(table, "columns"):
-        table = nw.from_native(table, eager_only=True)
-        columns = [table[name].to_list() for name in table.columns]
-        return [list(row) for row in zip(*columns, strict=True)]
+        return list(map(list, nw.from_native(table, eager_only=True).rows()))
     rows: list[list[Any]] = np.asarray(table).tolist()
     return rows

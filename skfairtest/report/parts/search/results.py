@@ -22,19 +22,14 @@ class SearchHistory(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AllPairs(Struct, frozen=True, forbid_unknown_fields=True):
-    """All discriminatory inputs that are kept, at most 10,000, worst first."""
+    """All discriminatory inputs that are kept, at most 10,000 or a million cells, worst first."""
 
     columns: Annotated[list[str], neither()] = []
     first: Annotated[list[list[Any]], neither()] = []
     changed: Annotated[list[str], neither("Columns in which any twin differs.")] = []
-    second: Annotated[
-        list[list[Any]], neither("Values of the other twin in the changed columns.")
-    ] = []
+    second: Annotated[list[list[Any]], neither("In the changed columns.")] = []
     difference: Annotated[list[float], neither()] = []
-    of_a_row: Annotated[
-        list[bool],
-        neither("Whether the input equals a row of the data in all but the sensitive columns."),
-    ] = []
+    of_a_row: Annotated[list[bool], neither("Equals a row but for the sensitive columns.")] = []
 
     def without_rows(self) -> AllPairs:
         """Those that do not equal a row of the data but for the sensitive columns."""
@@ -57,12 +52,7 @@ class SearchPart(PartResult, frozen=True, kw_only=True, tag="search"):
     stop_reason: Annotated[str, neither("What ended the search.")] = ""
     history: Annotated[SearchHistory, neither()] = SearchHistory()
     further_pairs: Annotated[
-        list[Pair],
-        neither(
-            "The worst discriminatory inputs with their twins, at most ten, any two of which "
-            "differ in two columns or more.",
-            max_length=10,
-        ),
+        list[Pair], neither("The worst, any two of which differ in two columns.", max_length=10)
     ] = []
     all_pairs: Annotated[AllPairs, neither()] = AllPairs()
 

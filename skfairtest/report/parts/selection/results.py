@@ -1,4 +1,4 @@
-"""Rates of favourable predictions by group."""
+"""The selection table: what it holds, and how it is made of the model's predictions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import Annotated, Any
 
 import pandas as pd
 from msgspec import Struct
+from msgspec.structs import replace
 
+from skfairtest._clock import Deadline
+from skfairtest.group import selection_table
+from skfairtest.oracle._favourable import favourable_labels, joined_labels
+from skfairtest.report._context import AuditContext
 from skfairtest.report._redact import count_of_people, neither
 from skfairtest.report._types import Figure, PartResult, Report, Words
 
@@ -28,16 +33,10 @@ class GroupRates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     group: Words
     n: Annotated[int | None, count_of_people("Rows of the group.")] = None
     share: Annotated[float | None, count_of_people("Share of all rows.")] = None
-    rate: Annotated[
-        Estimate, count_of_people("Share of favourable predictions, or the mean prediction.")
-    ] = Estimate()
-    ratio: Annotated[
-        Estimate, neither("This rate divided by the highest one of the attribute.")
-    ] = Estimate()
+    rate: Annotated[Estimate, count_of_people("Favourable, or the mean.")] = Estimate()
+    ratio: Annotated[Estimate, neither("To the highest of the attribute.")] = Estimate()
     errors: Annotated[dict[str, Estimate], count_of_people("By the names of the metrics.")] = {}
-    note: Annotated[
-        str, count_of_people("That a group is small, or why it has no ratio; else empty.")
-    ] = ""
+    note: Annotated[str, count_of_people("Why a figure is unsure, or missing.")] = ""
 
 
 class SelectionPart(PartResult, frozen=True, kw_only=True, tag="selection"):
@@ -45,20 +44,12 @@ class SelectionPart(PartResult, frozen=True, kw_only=True, tag="selection"):
 
     favourable: Words = ""
     confidence: Figure = None
-    min_share: Annotated[
-        float | None, neither("Groups below this share of the rows have no ratio.")
-    ] = None
+    min_share: Annotated[float | None, neither("Smaller groups have no ratio.")] = None
     n: Annotated[int, neither("Rows of the data that were counted: all, or a random sample.")] = 0
     n_rows: Annotated[int, neither("Rows of the data.")] = 0
-    low: Annotated[
-        float | None, neither("The smallest impact ratio of all groups is at least this (95%).")
-    ] = None
-    high: Annotated[
-        float | None, neither("The smallest impact ratio of all groups is at most this (95%).")
-    ] = None
-    metric: Annotated[
-        str, neither("What the rates are: selection_rate, or mean_prediction; empty without any.")
-    ] = ""
+    low: Annotated[float | None, neither("The smallest is at least this (95%).")] = None
+    high: Annotated[float | None, neither("The smallest is at most this (95%).")] = None
+    metric: Annotated[str, neither("selection_rate, or mean_prediction.")] = ""
     groups: Annotated[list[GroupRates], neither("By attribute; intersections come last.")] = []
 
     @property
@@ -99,3 +90,61 @@ class SelectionPart(PartResult, frozen=True, kw_only=True, tag="selection"):
 
 def _columns(name: str, estimate: Estimate) -> dict[str, Any]:
     return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+
+
+def select(context: AuditContext, blank: SelectionPart, deadline: Deadline) -> SelectionPart:
+    """The rates of each group, and of their intersections."""
+    rows, predicted = context.rows, context.predicted
+    favourable, regresses = context.favourable_labels, context.task == "regression"
+    if not regresses and favourable is not None:
+        given = set(predicted.tolist())
+        if not any(label in given for label in favourable_labels(favourable)):
+            words = joined_labels(favourable_labels(favourable))
+            reason = f"no prediction is {words}, so there are no rates to compare"
+            return replace(blank, status="left out", reason=reason)
+    # Groups below this share of the rows are listed, without a ratio: the two percent that New
+    # York's rule (6 RCNY 5-301) allows to leave out.
+    confidence, min_share = 0.95, 0.02
+    table = selection_table(
+        predicted,
+        sensitive_features=context.sensitive_values(rows),
+        y_true=context.rows_of(rows)[1],
+        favourable="mean" if regresses else favourable,
+        confidence=confidence,
+        min_share=min_share,
+    )
+    low, high = table.attrs["smallest_ratio"]
+    labels = favourable_labels(table.attrs.get("favourable", ""))
+    (metric,) = {"selection_rate", "mean_prediction"} & set(table.columns)
+    return replace(
+        blank,
+        favourable="" if regresses else joined_labels(labels),
+        confidence=confidence,
+        min_share=min_share,
+        n=len(rows),
+        n_rows=len(context.space.data),
+        low=low,
+        high=high,
+        metric=metric,
+        groups=[_rates(row, metric) for row in table.to_dict("records")],
+    )
+
+
+def _rates(row: dict[Any, Any], metric: str) -> GroupRates:
+    names = [name.removesuffix("_n") for name in row if name.endswith("_n")]
+    return GroupRates(
+        attribute=str(row["attribute"]),
+        group=str(row["group"]),
+        n=row["n"],
+        share=row["share"],
+        rate=_estimate(row, metric),
+        ratio=_estimate(row, "impact_ratio"),
+        errors={name: _estimate(row, name) for name in names},
+        note=row["note"],
+    )
+
+
+def _estimate(row: dict[Any, Any], name: str) -> Estimate:
+    value, low, high = (row.get(f"{name}{end}") for end in ("", "_low", "_high"))
+    n = row.get(f"{name}_n")
+    return Estimate(value, low, high, None if n is None or pd.isna(n) else int(n))

@@ -2,24 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import partial
+import math
+from collections.abc import Iterable
+from functools import cache, partial
 
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
 from skfairtest.report._context import AuditContext
-from skfairtest.report._figures import KnownFigure
-from skfairtest.report._types import Report
-from skfairtest.report.parts._part import Part, Sentence, Step, Task
+from skfairtest.report._figures import (
+    KnownFigure,
+    at_most,
+    by_construction,
+    checked,
+    in_full,
+    real,
+    unchecked,
+    unlike_limit,
+)
+from skfairtest.report._types import LimitCheck, Report
+from skfairtest.report.parts._part import Part, Task
 from skfairtest.report.parts.certificate import CertificatePart
 from skfairtest.report.parts.rows.results import RowsPart
 from skfairtest.report.parts.search.results import SearchPart
-from skfairtest.report.parts.twins.finalize import by_construction, finish, put_together
-from skfairtest.report.parts.twins.limit import check_degree, figures
+from skfairtest.report.parts.twins.finalize import (
+    equal_twins,
+    finish,
+    put_together,
+    typical_values,
+)
 from skfairtest.report.parts.twins.page import bounds_display, pair_display, sections
-from skfairtest.report.parts.twins.results import TwinsPart, together
-from skfairtest.report.parts.twins.words import sentences, steps
-from skfairtest.report.render.blocks import Section
+from skfairtest.report.parts.twins.results import Twins, TwinsPart, together, twins_of
+from skfairtest.report.parts.twins.words import beyond_domain, seen, sentences, steps
+
+
+def figures(report: Report) -> dict[str, KnownFigure]:
+    """The largest differences; of attributes that the model does not take also those of rows."""
+    found = {}
+    for twins in twins_of(report):
+        name = twins.known.of
+        found[f"largest difference: {name}"] = degree(twins)
+        if not twins.known.taken:
+            if twins.rows.rate is not None:
+                found[f"discriminatory rows: {name}"] = by_construction("discriminatory rows")
+            on_rows = "largest difference on rows"
+            found[f"{on_rows}: {name}"] = by_construction(on_rows)
+    return found
+
+
+def degree(twins: Twins) -> KnownFigure:
+    """The largest difference: at least what was found, at most what is certified."""
+    figure = f"largest difference between twins in {' and '.join(twins.known.sensitive)}"
+    if not twins.known.taken:
+        return by_construction(figure)
+    # Rows may lie outside of the domain, and what they show counts as well.
+    found, upper = real(seen(twins)), real(twins.known.upper)
+    if not math.isnan(found):
+        upper = max(upper, found)  # NaN stays, where nothing is known
+    interval = "lower bound" if math.isnan(upper) else "certified bounds"
+    return KnownFigure(figure, found, found, upper, interval)
+
+
+def check_degree(report: Report, limit: float, estimates_decide: bool) -> LimitCheck:
+    """Check the largest difference."""
+    name, twins = "max_degree", together(report)
+    known, search = degree(twins), twins.search
+    if not twins.known.taken:
+        words = f"no difference is above {in_full(limit)}: {twins.known.reason}"
+        return checked(name, limit, "within", known, words)
+    has_failed = search.status == "failed"
+    if math.isnan(known.value):
+        return unchecked(name, limit, known, search.reason, failed=has_failed)
+    status = at_most(known, limit, False)
+    if status == "exceeded":
+        where = " among the rows of the data" if beyond_domain(twins) else ""
+        value = unlike_limit(known.value, limit)
+        words = f"a difference of {value}{where} is above {in_full(limit)}"
+    elif status == "within":
+        words = f"no difference in the domain is above {in_full(limit)} (proven)"
+        if beyond_domain(twins):
+            words += ", and none was seen among the rows outside of it"
+    elif search.status != "done" or not search.inputs:
+        # The rows may have been compared, which says nothing of the rest of the domain.
+        reason = f"no search: {search.reason or 'it compared no input with its twins'}"
+        return unchecked(name, limit, known, reason, failed=has_failed)
+    else:
+        words = (
+            f"no difference above {in_full(limit)} found in {search.search_queries:,} queries "
+            f"(seed {report.seed})"
+        )
+        if estimates_decide:
+            status = "within"
+        elif math.isnan(known.high):
+            words += ", but there is no upper bound"
+        else:
+            words += f", but it may be up to {unlike_limit(known.high, limit)} (proven)"
+    return checked(name, limit, status, known, words)
 
 
 class LargestDifferences(Part):
@@ -37,16 +114,17 @@ class LargestDifferences(Part):
 
     def tasks(self, context: AuditContext) -> Iterable[Task]:
         """One for each attribute alone, and all together as the last, which takes up the others."""
+        typical = cache(partial(typical_values, context.space))
         for k, asked in enumerate(context.twins):
-            reason = "" if asked.space is not None else by_construction(asked).reason
+            reason = "" if asked.space is not None else equal_twins(asked).reason
             yield Task(
                 TwinsPart(of=asked.label, sensitive=asked.names),
-                partial(finish, context, asked),
+                partial(finish, context, asked, typical),
                 order=(70, k),
                 share=0.5 if asked.space is not None else 0.0,
                 why_not=partial(str, reason),
                 rescue=partial(put_together, context, asked),
-                at_least=1.0 / len(context.twins),
+                at_least=0.5 / len(context.twins),
                 is_last_word=True,
             )
 
@@ -54,13 +132,8 @@ class LargestDifferences(Part):
         """What is known."""
         return f"largest difference {number(result.degree)}"
 
-    def figures(self, report: Report) -> Mapping[str, KnownFigure]:
-        """The largest differences."""
-        return figures(report)
-
-    def sentences(self, report: Report) -> Iterable[Sentence]:
-        """The question, the finding, how large a difference can get, and how sure that is."""
-        return sentences(report)
+    figures = staticmethod(figures)
+    sentences = staticmethod(sentences)
 
     def pair(self, report: Report) -> tuple[str, Pair] | None:
         """The two inputs with the largest difference."""
@@ -69,10 +142,5 @@ class LargestDifferences(Part):
             None if pair is None else ("The two made-up inputs with the largest difference", pair)
         )
 
-    def steps(self, report: Report) -> Iterable[Step]:
-        """To mitigate a difference, to narrow the domain, to look for a bound."""
-        return steps(report)
-
-    def sections(self, report: Report) -> Iterable[Section]:
-        """The worst case, and in the appendix further pairs and the largest differences."""
-        return sections(report)
+    steps = staticmethod(steps)
+    sections = staticmethod(sections)

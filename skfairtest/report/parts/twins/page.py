@@ -43,15 +43,14 @@ def sections(report: Report) -> Iterable[Section]:
 
 
 def _worst_case(report: Report) -> list[Any]:
-    """The largest difference of any two inputs within the ranges, and what bounds it."""
     main = together(report)
     known = main.known
     if not known.taken:
         return [TextBlock("There is nothing to show: no input's answer changes with them.")]
     blocks: list[Any] = []
-    if known.pair is not None and _is_shown_above(main):
-        assert main.rows.person is not None
-        row = isolate(main.rows.person.row)
+    person = main.rows.person
+    if known.pair and person and _sides(known.pair) == _sides(person.pair):
+        row = isolate(person.row)
         words = f"No two inputs are known that differ more than row {row} and its twin, see above."
         blocks.append(TextBlock(words))
     elif known.pair is not None:
@@ -60,35 +59,24 @@ def _worst_case(report: Report) -> list[Any]:
     elif known.degree is None:
         blocks.append(TextBlock("No twins were compared."))
     elif known.degree:
-        blocks.append(
-            TextBlock("The pair was left out of this file, because it is a row of people.")
-        )
+        words = "The pair was left out of this file, because it is a row of people."
+        blocks.append(TextBlock(words))
     else:
-        blocks.append(TextBlock(f"No twins were found that {_treated_differently(report)}."))
+        what = "predictions" if report.model.task == "regression" else "labels"
+        words = f"get different {what}"
+        if report.threshold is not None:
+            words = f"differ by more than {number(report.threshold)}"
+        blocks.append(TextBlock(f"No twins were found that {words}."))
     for twins in twins_of(report):
         part = twins.search if twins.known.taken else twins.known
         blocks += why_not(part, f"Twins in {isolate(part.of)}")
     return blocks + _how_large(report)
 
 
-def _treated_differently(report: Report) -> str:
-    if report.threshold is not None:
-        return f"differ by more than {number(report.threshold)}"
-    is_regression = report.model.task == "regression"
-    return "get different predictions" if is_regression else "get different labels"
-
-
-def _is_shown_above(twins: Twins) -> bool:
-    """Whether the pair of the domain is that of the person who is shown with the people."""
-    if twins.rows.person is None or twins.known.pair is None:
-        return False
-    one, two = twins.known.pair, twins.rows.person.pair
-    return {_side(one, 0), _side(one, 1)} == {_side(two, 0), _side(two, 1)}
-
-
-def _side(pair: Pair, place: int) -> tuple[str, ...]:
-    """The values of one of both twins, in words."""
-    return tuple(value_text((cell.first, cell.second)[place]) for cell in pair.cells)
+def _sides(pair: Pair) -> set[tuple[str, ...]]:
+    """The values of both twins, in words."""
+    both = ((value_text(cell.first), value_text(cell.second)) for cell in pair.cells)
+    return set(zip(*both, strict=True))
 
 
 def _where_from(twins: Twins) -> str:
@@ -102,7 +90,6 @@ def _where_from(twins: Twins) -> str:
 
 
 def _how_large(report: Report) -> list[Any]:
-    """What a search found, what a certificate leaves possible, and who carries it."""
     known = [twins for twins in twins_of(report) if twins.known.degree is not None]
     blocks: list[Any] = [
         TextBlock(
@@ -123,7 +110,6 @@ def _how_large(report: Report) -> list[Any]:
 
 
 def _further_pairs(report: Report) -> list[Any]:
-    """What else the searches found, and the worst pair of each attribute alone."""
     *alone, main = twins_of(report)
     blocks: list[Any] = []
     for twins in alone:
@@ -147,15 +133,13 @@ def _further_pairs(report: Report) -> list[Any]:
 
 
 def _largest_table(known: Sequence[Twins]) -> TableBlock:
-    columns = [
-        alike([twins.known.degree for twins in known]),
-        alike([twins.search.degree for twins in known]),
-        alike([twins.rows.degree for twins in known]),
-        alike([twins.known.upper for twins in known]),
+    figures = [
+        (one.known.degree, one.search.degree, one.rows.degree, one.known.upper) for one in known
     ]
+    lines = zip(*map(alike, zip(*figures, strict=True)), strict=True)
     rows = [
-        [twins.known.of, *three, bound(twins.known, upper)]
-        for twins, *three, upper in zip(known, *columns, strict=True)
+        [one.known.of, *three, bound(one.known, upper)]
+        for one, (*three, upper) in zip(known, lines, strict=True)
     ]
     head = ["sensitive", "largest known", "by the search", "of a person", "largest possible"]
     return table("Largest difference by sensitive attribute", head, rows, most=300)

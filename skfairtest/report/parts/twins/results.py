@@ -18,38 +18,17 @@ class TwinsPart(PartResult, frozen=True, kw_only=True, tag="twins"):
     """What is known of twins that differ in these sensitive attributes, from all parts."""
 
     sensitive: Annotated[list[str], neither(min_length=1)] = []
-    taken: Annotated[
-        bool,
-        neither(
-            "Whether the model takes any of these attributes; if not, twins are equal by "
-            "construction and nothing was searched."
-        ),
-    ] = True
+    taken: Annotated[bool, neither("If not, twins are equal by construction.")] = True
     degree: Annotated[
-        float | None,
-        neither(
-            "Largest difference known in the domain. Rows outside of the domain may show more: see "
-            "the part on rows."
-        ),
+        float | None, neither("The largest known in the domain; rows may show more.")
     ] = None
     shown_by: Annotated[str, neither("What has shown it.")] = ""
     pair: Annotated[Pair | None, neither()] = None
-    pair_of_a_row: Annotated[
-        bool,
-        neither("Whether the pair equals a row of the data in all but the sensitive columns."),
-    ] = False
-    pair_has_a_row: Annotated[
-        bool,
-        neither("Whether one of the pair is a row of the data, so that the other is its twin."),
-    ] = False
-    upper: Annotated[
-        Figure,
-        neither("No difference in the domain is larger; null where nothing is known of that."),
-    ] = None
+    pair_of_a_row: Annotated[bool, neither("Equal to a row but for the sensitive columns.")] = False
+    pair_has_a_row: Annotated[bool, neither("One of them is a row.")] = False
+    upper: Annotated[Figure, neither("None in the domain is larger; null if unknown.")] = None
     certified: Annotated[bool, neither("Whether the degree is known to be the largest.")] = False
-    stop_reason: Annotated[
-        str, neither("What ended the certificate, or why it does not count.")
-    ] = ""
+    stop_reason: Annotated[str, neither("Why the certificate ended or fails.")] = ""
 
     def redact(self, kept: Kept) -> PartResult:
         """Without a pair that is a row but for the sensitive columns, where rows are left out."""

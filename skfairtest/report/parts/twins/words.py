@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from skfairtest.finding._pair import Pair
-from skfairtest.finding._words import listed, number, with_difference
+from skfairtest.finding._words import difference_sentence, listed, number, with_difference
 from skfairtest.report._types import Report
 from skfairtest.report.parts._part import Sentence, Step
 from skfairtest.report.parts.twins.results import Twins, TwinsPart, not_in_model, twins_of
@@ -71,16 +71,11 @@ def finding(twins: Twins, report: Report) -> str:
 
     A second one is of the rows of the data, where these show more than the domain.
     """
-    return _in_domain(twins, report) + rows_sentence(twins)
-
-
-def rows_sentence(twins: Twins) -> str:
-    """A second sentence, where rows outside of the domain show more."""
     if not beyond_domain(twins):
-        return ""
+        return _in_domain(twins, report)
     return (
-        " This holds for the domain; rows of the data that lie outside of it show a difference "
-        f"of up to {number(twins.rows.degree)}."
+        f"{_in_domain(twins, report)} This holds for the domain; rows of the data that lie outside "
+        f"of it show a difference of up to {number(twins.rows.degree)}."
     )
 
 
@@ -103,11 +98,9 @@ def _in_domain(twins: Twins, report: Report) -> str:
     if pair is not None and pair.outputs is None and pair.labels is not None:
         first, second = pair.labels
         return f"{words} labels: {first} against {second}."
-    words += " outputs: largest difference "
     if pair is None or pair.outputs is None:
-        return f"{words}{number(known.degree)}."
-    one, other, apart = with_difference(*pair.outputs)
-    words += f"{apart} ({pair.output}: {one} against {other})"
+        return f"{words} outputs: largest difference {number(known.degree)}."
+    words += f" outputs: {difference_sentence(pair)}"
     if report.threshold is not None:
         side = "above" if known.degree > report.threshold else "within"
         words += f", {side} the threshold of {number(report.threshold)}"
@@ -118,7 +111,6 @@ def _in_domain(twins: Twins, report: Report) -> str:
 
 
 def _largest(main: Twins, names: list[str]) -> str:
-    """The largest difference found, and the bound of all others."""
     known, pair = main.known, main.known.pair
     if not known.taken:
         return twins_outside_model(names)
@@ -154,8 +146,8 @@ def _largest_possible(twins: Twins, found: str) -> str:
     It has the decimals of what was found: rounded by itself it may seem to be less.
     """
     if twins.known.upper is None:
-        why = f": {isolate(_why_no_bound(twins))}" if _why_no_bound(twins) else ""
-        return f"Larger ones are not ruled out{why.rstrip('.')}."
+        why = isolate(twins.certificate.reason or twins.known.stop_reason)
+        return f"{': '.join(filter(None, ['Larger ones are not ruled out', why])).rstrip('.')}."
     upper = ""
     if found and "e" not in found:
         upper = f"{twins.known.upper:,.{len(found.partition('.')[2])}f}"
@@ -163,29 +155,11 @@ def _largest_possible(twins: Twins, found: str) -> str:
     return f"Largest possible difference: {bound(twins.known, upper)} {proven}."
 
 
-def _why_no_bound(twins: Twins) -> str:
-    """Why there is no bound, or why that of the certificate does not count."""
-    return twins.certificate.reason or twins.known.stop_reason
-
-
 def bound(known: TwinsPart, upper: str = "") -> str:
     """The bound of all differences; `upper` is its number, where a column has its own digits."""
     if known.upper is None:
         return "not known"
     return f"{'' if known.certified else 'at most '}{upper or number(known.upper)}"
-
-
-def bounds_sentence(twins: Twins) -> str:
-    """The largest difference found and its bound, as the rest of a sentence."""
-    known, why = twins.known, _why_no_bound(twins)
-    if known.degree is None:
-        return f"not known: {why_nothing(twins)}"
-    if known.upper is None:
-        more = f" ({why})" if why else ""
-        return f"at least {number(known.degree)}; larger ones are not ruled out{more}"
-    if known.certified:
-        return f"{number(known.degree)} (proven for all inputs in the domain)"
-    return f"between {number(known.degree)} (found) and {number(known.upper)} (proven bound)"
 
 
 def engine_sentence(twins: Twins) -> str:
@@ -201,7 +175,7 @@ def engine_sentence(twins: Twins) -> str:
 def _how_sure(main: Twins) -> str:
     known, n = main.known, main.search.search_queries
     if known.certified:
-        return "the largest difference is proven for all inputs within the ranges of the data"
+        return "the largest difference is proven"
     bounded = ", and the bound is proven for all inputs" if known.upper is not None else ""
     if not n:
         return f"no search for a larger difference ran{bounded}"
