@@ -444,7 +444,8 @@ SENTENCES = {
         Reader.dropped,
     r"Look for columns that stand in for (?P<names>.+?) \(proxies\): .*": Reader.proxies,
     rf"(?P<status>\w+): impact ratio of {GROUP} to {BEST}, the smallest of (?P<n>\d+) groups: "
-    r"(?P<value>[\d.]+), below 0\.8[;,] .*from (?P<low>[\d.]+) to (?P<high>[\d.]+) \(95% (?P<apart>.*)":
+    r"(?P<value>[\d.]+), below 0\.8[;,] .*from (?P<low>[\d.]+) to (?P<high>[\d.]+) "
+    r"\(95% (?P<apart>.*)":
         Reader.ratio_below,
     r"(?P<status>Pass|Fail): (?P<share>[\d.]+%) of the (?P<n>\d+) people in the table would get "
     r"another decision, (?P<side>above|within) (?P<limit>\d+)%\.": Reader.share_within,
