@@ -221,6 +221,7 @@ def test_junit_of_undecided_failed_and_hostile(run):
     report = altered(report, limits=LimitsOutcome("failed", [check], bad))
     root = ET.fromstring(_audit.junit(report).encode())
     assert root.get("errors") == "1"
+    assert "Not judged: a" in "".join(root.itertext())
     report = AuditReport(nothing_found()).with_limits(max_degree=0.1)
     root = ET.fromstring(_audit.junit(report))
     assert root.find(".//failure").get("type") == "undecided"

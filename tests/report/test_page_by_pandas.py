@@ -237,7 +237,10 @@ class Reader:
             size = tables[attribute].loc[one, "size"]
             assert (rows is None) == (size >= 30) and (rows is None or int(rows) == size)
 
-    def ratio_below(self, status, value, low, high, **groups):
+    def ratio_below(self, status, value, low, high, apart, **groups):
+        for few, group in (("few", "group"), ("few_best", "best")):
+            told = re.search(rf"{groups[group]} has (\d+) rows?", apart)
+            groups[few] = told and told[1]
         assert status == ("Fail" if float(high) < 0.8 else "Undecided")
         self.lowest(f"{float(value):.2f}", low, high, **groups)
 
@@ -441,7 +444,8 @@ SENTENCES = {
         Reader.dropped,
     r"Look for columns that stand in for (?P<names>.+?) \(proxies\): .*": Reader.proxies,
     rf"(?P<status>\w+): impact ratio of {GROUP} to {BEST}, the smallest of (?P<n>\d+) groups: "
-    r"(?P<value>[\d.]+), below 0\.8[;,] .*from (?P<low>[\d.]+) to (?P<high>[\d.]+) \(95% .*":
+    r"(?P<value>[\d.]+), below 0\.8[;,] .*from (?P<low>[\d.]+) to (?P<high>[\d.]+) "
+    r"\(95% (?P<apart>.*)":
         Reader.ratio_below,
     r"(?P<status>Pass|Fail): (?P<share>[\d.]+%) of the (?P<n>\d+) people in the table would get "
     r"another decision, (?P<side>above|within) (?P<limit>\d+)%\.": Reader.share_within,
