@@ -487,7 +487,7 @@ def interrupted():
 def failed():
     """The model raised before anything was found."""
     why = "EstimatorFailedError: the model raised ValueError: <nope>"
-    broken = {"of": "sex", "status": "failed", "reason": why}
+    broken = {"of": "sex", "status": "failed", "of_error": True, "reason": why}
     parts = [
         RowsPart(sensitive=["sex"], n_rows=N, **broken),
         SearchPart(**broken),
