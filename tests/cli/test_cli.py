@@ -22,7 +22,7 @@ from gate_samples import Drawn, Fails, Foreign, ReadsDates, Talkative, Varies, p
 from jsonschema import Draft202012Validator
 from light_skops import skops
 from places import TOP
-from tiers import slow_sample
+from tiers import SAMPLE, slow_sample
 from typed_reports import altered, searches
 
 import skfairtest
@@ -89,7 +89,7 @@ def test_undecided_where_there_is_no_proof(run):
     assert figure in Path("out.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("after", [0, 150])
+@pytest.mark.parametrize("after", [0, pytest.param(150, marks=SAMPLE)])
 def test_a_model_that_fails_is_4(run, after):
     words = model_file(Fails(after=after, message="the database is gone"))
     code, out, err = run("audit", *words, *QUICK, "--max-degree", "0.35", "--json", "out.json")

@@ -96,6 +96,7 @@ def test_certify_refuses_what_it_cannot_read(run):
     assert run("certify", "model.skops")[0] == 2
 
 
+@slow_sample
 def test_certify_that_is_interrupted(run, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
