@@ -1,7 +1,7 @@
 """Whether an audit ends within its time, on tables of many columns.
 
-A logistic regression on 4,000 rows of whole numbers from 0 to 9, `max_time` of 3 and 15 seconds, the
-first audit of a process (with imports) and a second one. Printed: wall seconds, whether they exceed
+A logistic regression on 4,000 rows of whole numbers from 0 to 9, `max_time` of 3 and 15 seconds,
+the first audit of a process (with imports) and a second one. Printed: wall seconds, whether they exceed
 the limit by more than a tenth or two seconds, the status of the report, and the longest parts.
 
 Run with ``python examples/benchmarks/bench_max_time.py``; ``--columns`` and ``--seconds`` choose,
@@ -38,8 +38,8 @@ def audits(n_columns, seconds):
         )  # fmt: skip
         took = time.perf_counter() - began
         late = " LATE" if took > max(1.1 * seconds, seconds + 2) else ""
-        longest = report.parts.nlargest(3, "seconds")
-        parts = ", ".join(f"{name} {s:.1f}" for name, s in zip(longest["part"], longest["seconds"]))
+        longest = report.parts.nlargest(3, "seconds")[["part", "seconds"]].itertuples(index=False)
+        parts = ", ".join(f"{name} {s:.1f}" for name, s in longest)
         print(f"{n_columns:>7} {seconds:>7g} {state} {took:>6.1f}{late}  {report.status}: {parts}")
 
 
