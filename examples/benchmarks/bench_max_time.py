@@ -1,8 +1,8 @@
 """Whether an audit ends within its time, on tables of many columns.
 
 A logistic regression on 4,000 rows of whole numbers from 0 to 9, `max_time` of 3 and 15 seconds,
-the first audit of a process (with imports) and a second one. Printed: wall seconds, whether they exceed
-the limit by more than a tenth or two seconds, the status of the report, and the longest parts.
+the first audit of a process (with imports) and a second one. Printed: wall seconds, whether they
+exceed the limit by more than a tenth or two seconds, the status of the report, the longest parts.
 
 Run with ``python examples/benchmarks/bench_max_time.py``; ``--columns`` and ``--seconds`` choose,
 ``--busy`` keeps so many other processes busy.

@@ -9,7 +9,7 @@ import pickle
 import re
 import sys
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -459,7 +459,10 @@ def test_without_a_pair_the_picture_says_so(models):
     auditor = RandomAuditor(model, sensitive_features=[0], random_state=0).fit(X)
     display = PairDisplay.from_auditor(auditor).plot()
     assert f"found in {auditor.n_inputs_} inputs" in " ".join(written(display))
-    assert list(display.frame().columns) == list(Cell._fields) and display.frame().empty
+    assert (
+        list(display.frame().columns) == [field.name for field in fields(Cell)]
+        and display.frame().empty
+    )
     with pytest.raises(ValueError, match="of which there are none"):
         PairDisplay.from_auditor(auditor, place=0)
     # What has no pair has bounds and a history all the same.
