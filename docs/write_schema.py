@@ -27,6 +27,8 @@ def json_schema() -> dict[str, Any]:
     (whole,), definitions = msgspec.json.schema_components(
         [written_report()], ref_template="#/$defs/{name}"
     )
+    for one in definitions.values():  # the first paragraph of a docstring says what a type is
+        one["description"] = " ".join(one["description"].partition("\n\n")[0].split())
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "skfairtest audit report",

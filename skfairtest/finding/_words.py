@@ -59,21 +59,27 @@ def two_numbers(first: float, second: float) -> tuple[str, str]:
 
 
 def with_difference(first: float, second: float) -> tuple[str, str, str]:
-    """Write both and their difference with equally many decimals, as many as let these add up."""
+    """Write both and their difference with equally many decimals, as many as let these add up.
+
+    At most three more than the two need: what then does not add up is off by one in the last.
+    """
     words = two_numbers(first, second)
     decimals = [len(word.partition(".")[2]) for word in words if word != "0"]
     if not math.isfinite(first - second) or any("e" in word for word in words):
         return *words, number(abs(first - second))
-    # More than two digits more say less, not more; what still does not add up is made to.
-    for after in range(min(decimals, default=0), min(decimals, default=0) + 3):
+    least = min(decimals, default=0)
+    for after in range(least, least + 4):
         one, other, apart = (round(x, after) for x in (first, second, abs(first - second)))
         hides = any(x != 0 == shown for x, shown in ((first, one), (second, other)))
         if not hides and round(abs(one - other) - apart, after) == 0:
             break
-    if hides:
-        return *words, number(abs(first - second))
-    apart = abs(one - other)
-    return f"{one:,.{after}f}", f"{other:,.{after}f}", f"{apart:,.{after}f}"
+    return (*words, number(abs(first - second))) if hides else at_decimals(first, second, after)
+
+
+def at_decimals(first: float, second: float, decimals: int) -> tuple[str, str, str]:
+    """Write both and their difference, each rounded to so many decimals."""
+    one, other, apart = (f"{x:,.{decimals}f}" for x in (first, second, abs(first - second)))
+    return one, other, apart
 
 
 def value_text(value: Any) -> str:

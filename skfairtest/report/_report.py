@@ -755,7 +755,7 @@ def read_report(text: Any) -> Report:
         report = msgspec.json.decode(text, type=written_report())
         if not report.all_of(TwinsPart):  # which all that is said begins with
             raise msgspec.ValidationError("no part says what is known of twins")
-    except (msgspec.ValidationError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ValueError(
             f"The report is not as AuditReport.to_json writes it: {error}. Give the whole file."
         ) from error

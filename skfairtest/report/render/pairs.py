@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.finding._words import value_text, with_difference
+from skfairtest.finding._words import at_decimals, value_text, with_difference
 from skfairtest.report.render.blocks import TableBlock, TextBlock, alike, table
 from skfairtest.report.render.words import isolate
 
@@ -60,6 +60,10 @@ def pairs_table(
     is_one = len({pair.output for pair in pairs}) == 1
     rows = []
     rounded = alike([pair.difference for pair in pairs])
+    outputs_of = _with_differences(pairs)
+    told = [outputs_text(pair) for pair in pairs]
+    if is_one:
+        told = [" against ".join(one[:2]) for one in outputs_of] or list(map(_outputs, pairs))
     for k, (name, pair) in enumerate(named):
         changes = _changes([pair.cells[place] for place in changed], own[k] if own else ())
         if is_wide:
@@ -72,8 +76,8 @@ def pairs_table(
             changes = ["; ".join(cell_words)]
         rows.append([
             name,
-            rounded[k] if pair.outputs is None else with_difference(*pair.outputs)[2],
-            _outputs(pair) if is_one else outputs_text(pair),
+            outputs_of[k][2] if outputs_of else rounded[k],
+            told[k],
             *changes,
             *(value_text(pair.cells[place].first) for place in others),
         ])  # fmt: skip
@@ -81,6 +85,16 @@ def pairs_table(
     head = [first or "pair", "difference", outputs, *heads]
     head += [str(cells[place].name) for place in others]
     return table(caption, head, rows, words=range(2, len(head)))
+
+
+def _with_differences(pairs: Sequence[Pair]) -> list[tuple[str, str, str]]:
+    """Outputs and differences of a column, with equally many decimals; none without outputs."""
+    outputs = [pair.outputs for pair in pairs if pair.outputs is not None]
+    words = [with_difference(*both) for both in outputs]
+    if len(outputs) < len(pairs) or any("e" in one for triple in words for one in triple):
+        return []
+    decimals = max(len(one.partition(".")[2]) for triple in words for one in triple)
+    return [at_decimals(*both, decimals) for both in outputs]
 
 
 def _changes(cells: Sequence[Cell], own: Sequence[Any]) -> list[str]:
