@@ -49,6 +49,10 @@ class Deadline(float):
         check_time(self)
         return None if math.isinf(self) else max(self - now(), 1e-3)
 
+    def sooner(self, seconds: float | None) -> float | None:
+        """These seconds, or those that are left where they are fewer; None where nothing ends."""
+        return min((one for one in (seconds, self.seconds) if one is not None), default=None)
+
 
 def check_time(deadline: float) -> None:
     """End what is being done when the time is up."""

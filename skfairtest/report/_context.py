@@ -159,11 +159,10 @@ class AuditContext:
 
     def auditor(self, space: InputSpace, deadline: Deadline) -> Any:
         """An unfitted auditor of a space of this audit."""
-        limits = [s for s in (self.template.max_time, deadline.seconds) if s is not None]
         return self.template._in_space(
             space,
             estimator=self.estimator,
-            max_time=min(limits) if limits else None,
+            max_time=deadline.sooner(self.template.max_time),
             n_jobs=self.n_jobs,
             random_state=self.seed,
         )

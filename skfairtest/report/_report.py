@@ -246,7 +246,7 @@ class AuditReport:
         AuditReport
             A report without auditors, like one that was read from a file.
         """
-        return AuditReport(finished(self._data.without_people(rows)))
+        return AuditReport(with_words(self._data.without_people(rows)))
 
     def __repr__(self) -> str:
         return render_text(self._data)
@@ -701,14 +701,18 @@ def _written(context: AuditContext) -> Report:
 
 
 def finished(report: Report) -> Report:
-    """The report with what follows from its parts: its status, why it is that, and its sentence.
+    """The report of measurements with what follows from its parts.
 
     Values are as JSON has them, so that a report that is read from a file equals this one.
     """
+    return read_report(msgspec.json.encode(with_words(report), enc_hook=plain))
+
+
+def with_words(report: Report) -> Report:
+    """The report with what follows from its parts: its status, why it is that, and its sentence."""
     status, reason = _status(report.parts)
     whole = replace(report, status=status, reason=reason)
-    whole = replace(whole, sentence=headline(whole))
-    return read_report(msgspec.json.encode(whole, enc_hook=plain))
+    return replace(whole, sentence=headline(whole))
 
 
 def _status(parts: list[PartResult]) -> tuple[Completed, str]:

@@ -68,8 +68,7 @@ def compare_perturbed(context: AuditContext, deadline: Deadline) -> PerturbedGro
         random_state=context.seed,
     )
     own = auditor.max_time
-    limits = [seconds for seconds in (own, deadline.seconds) if seconds is not None]
-    auditor.set_params(max_time=min(limits, default=None))
+    auditor.set_params(max_time=deadline.sooner(own))
     context.auditors[NAME] = auditor
     auditor.fit(context.X)
     result = describe_perturbed(context)

@@ -11,6 +11,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from skfairtest import _clock
 from skfairtest._clock import Deadline
+from skfairtest._typing import Ints
 from skfairtest.oracle._row_hash import distinct, row_keys
 from skfairtest.oracle._second_answers import SecondAnswers, as_answers, n_again
 from skfairtest.oracle._twin_tables import AsTheyAre
@@ -69,14 +70,14 @@ class Predictions(Part):
 
 def predict_rows(context: AuditContext, deadline: Deadline) -> PredictionsPart:
     """Predict the rows of the data, unless an earlier audit has."""
-    queries = 0
-    if not len(context.predicted):
-        ask_rows(context, deadline)
+    if len(context.predicted):
+        n_distinct, queries = len(_distinct(context, context.rows)[0]), 0
+    else:
+        n_distinct = ask_rows(context, deadline)
         queries = context.n_queries  # this part is the first, and got to know the model, too
-    keys = row_keys(context.space.layout.plain.encode(context.table)[context.rows])
     return PredictionsPart(
         n=len(context.rows),
-        n_distinct=len(distinct(keys)[0]),
+        n_distinct=n_distinct,
         n_rows=len(context.space.data),
         performance=_performance(context),
         queries=queries,
@@ -84,14 +85,18 @@ def predict_rows(context: AuditContext, deadline: Deadline) -> PredictionsPart:
     )
 
 
-def ask_rows(context: AuditContext, deadline: Deadline) -> None:
+def _distinct(context: AuditContext, places: Ints) -> tuple[Ints, Ints]:
+    """The first of equal rows at these places, and which of these each row is."""
+    return distinct(row_keys(context.space.layout.plain.encode(context.table)[places]))
+
+
+def ask_rows(context: AuditContext, deadline: Deadline) -> int:
     """Predict the rows of the data, or a random sample of them where all take too long.
 
-    Distinct rows are asked once, for all parts.
+    Distinct rows are asked once, for all parts. Returns how many these are.
     """
     model, order = context.model.with_table(AsTheyAre()), context.shuffled()
-    keys = row_keys(context.space.layout.plain.encode(context.table)[order])
-    first, back = distinct(keys)
+    first, back = _distinct(context, order)
     rows = take_rows(context.table, order[first])
     answers: list[Any] = []
     done = 0
@@ -117,6 +122,7 @@ def ask_rows(context: AuditContext, deadline: Deadline) -> None:
     asked = np.argsort(order[:known])
     context.rows, context.predicted = order[asked], predicted[back[asked]]
     context.keep_predicted()
+    return done
 
 
 def _performance(context: AuditContext) -> Performance | None:

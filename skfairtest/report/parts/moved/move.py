@@ -177,6 +177,7 @@ def measure_moved(
     context.answers.learn(known, rows, usable)
     context.auditors[blank.name] = auditor
     low, high = (float(end) for end in auditor.moved_rate_interval_)
+    sample = context.sampled(order) if n < most else ""
     return replace(
         blank,
         not_moved=left,
@@ -190,9 +191,7 @@ def measure_moved(
         columns=_listed(MovedColumn, moved_columns(auditor)),
         maps=_listed(MapQuality, auditor.map_quality_),
         queries=context.n_queries - before,
-        early="; ".join(
-            filter(None, [context.sampled(order) if n < most else "", _left_out(auditor)])
-        ),
+        early="; ".join(filter(None, [sample, _left_out(auditor)])),
     )
 
 

@@ -58,11 +58,8 @@ def compare_rows(
 
     These are then a random sample of the rows. `kept` takes what was judged, for `rescue_rows`.
     """
-    before, comparison, order = (
-        context.n_queries,
-        context.compare(space, MOST_TWINS),
-        context.shuffled(),
-    )
+    before, order = context.n_queries, context.shuffled()
+    comparison = context.compare(space, MOST_TWINS)
     rows = comparison.rows(take_rows(context.table, order))
     any_compared, n = False, 0
     with context.within(deadline):
@@ -85,9 +82,8 @@ def compare_rows(
         result = above_spread(context, result, changes.farthest, some_twins=some_twins)
     counted = count_people(context, space, order, changes, _counts_above(context, result))
     worst = worst_places(rows, disparity, order)
-    worst = worst[
-        : max(1, context.affordable(deadline.left, QUERIES_A_PAIR * len(worst)) // QUERIES_A_PAIR)
-    ]
+    affordable = context.affordable(deadline.left, QUERIES_A_PAIR * len(worst))
+    worst = worst[: max(1, affordable // QUERIES_A_PAIR)]
     places = shown_places(space, disparity, order, worst)
     asked = AskedInputs(comparison.of(rows), lambda pairs: comparison.answers(rows, pairs)[0])
     twins = _twins(whole, places)
