@@ -136,11 +136,8 @@ def run_audit(
 ) -> AuditReport:
     """Run the audit that the options ask for, or of its parts those that limits need."""
     from skfairtest.report._audit import audit
-    from skfairtest.transports import QuantileTransport
 
     table, has_more = inputs.table, inputs.table.not_in_model is not None
-    # Limits and the terminal have the first map; only files show others, too.
-    moved = any(getattr(options, name, None) for name in SHOW_ALL) or QuantileTransport()
     return audit(
         inputs.model,
         table.X,
@@ -151,7 +148,6 @@ def run_audit(
         max_time=options.max_time,
         random_state=options.seed,
         progress=False if options.quiet else "auto",
-        moved=moved,
         limits=limits,
     )
 

@@ -34,7 +34,6 @@ from skfairtest.report.parts.moved.move import check_transports
 from skfairtest.space._column_names import did_you_mean
 from skfairtest.space._containers import make_container
 from skfairtest.space._sensitive_features import split_sensitive
-from skfairtest.transports import QuantileTransport
 
 
 @taking_turns()
@@ -83,7 +82,8 @@ def audit(
         their groups.
     auditor : auditor or str, default=None
         The auditor that searches: an unfitted auditor, whose parameters (such as its `space` and
-        its budget) are kept, or a name such as "surrogate". None takes ``SBFTAuditor()``.
+        its budget) are kept, or a name such as "surrogate". None takes ``SBFTAuditor()``, with 300
+        queries where the model can be certified, which finds the largest difference sooner.
     threshold : float, default=None
         Difference of two outputs above which an input is discriminatory, in the units of the
         outputs. With None, an input of a classifier is discriminatory if the labels differ; a
@@ -96,13 +96,13 @@ def audit(
         their share of favourable predictions or in the mean prediction of a regressor. An unfitted
         `TestSGDAuditor` adds a section about groups of perturbed inputs near the rows; such inputs
         need not resemble real people.
-    moved : bool, transport or list of transports, default=True
+    moved : bool, "all", transport or list of transports, default=True
         Whether to move people to the other groups of each sensitive attribute with what goes along
         with it, and to count whose decision changes; also of attributes that the model does not
-        take. True moves them by a `QuantileTransport` with intervals, and, to see whether the maps
-        agree, up to 1,000 people without intervals by a `SequentialTransport` and, if POT is
-        installed, an `OptimalTransport`. Transports that are given have intervals; limits are about
-        the first one.
+        take. True moves them by a `QuantileTransport` with intervals. "all" also moves up to 1,000
+        people without intervals by a `SequentialTransport` and, if POT is installed, an
+        `OptimalTransport`, which shows whether the maps agree and takes several times as long.
+        Transports that are given have intervals; limits are about the first one.
     favourable : label, set of labels or float, default=None
         The predictions that people want, for rates, groups and false positives. None takes that of
         the given group auditor; else the class whose name says that it is favourable ("approved",
@@ -201,8 +201,6 @@ def audit(
     check_n_jobs("n_jobs", n_jobs)
     _check_choice("certify", certify)
     groups = _checked_groups(groups)
-    if limits is not None and moved is True:
-        moved = QuantileTransport()  # the other maps stand beside the one that limits are about
     check_transports(moved)
     template = make_template(auditor, threshold)
     check_instance("estimator", estimator)

@@ -168,6 +168,21 @@ class AuditContext:
         )
 
     @property
+    def why_not_certified(self) -> str:
+        """Why the largest difference is not bounded; empty where it can be."""
+        return "certify=False" if self.options.certify is False else self._why_not_read
+
+    @cached_property
+    def _why_not_read(self) -> str:
+        from skfairtest.whitebox._readers import check_model
+
+        try:
+            check_model(self.estimator, self.response)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    @property
     def favourable_labels(self) -> Any:
         """The favourable labels, or the least favourable output; None where nothing says it."""
         return None if self.favourable is None else self.favourable.labels

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -62,6 +61,9 @@ def run_tasks(
     try:
         while waiting:
             task, part = waiting[0]
+            if not task.is_needed():
+                waiting.pop(0)
+                continue
             share = _share(task, [one.share for one, _ in waiting], deadline)
             why_not = task.why_not()
             if not why_not and interrupted:
@@ -69,7 +71,8 @@ def run_tasks(
             elif not why_not and not share.left:
                 why_not = "no time was left of max_time"
             if why_not:
-                ended = _without(task, why_not, is_early=not share.left and not interrupted)
+                is_early = not share.left and not interrupted
+                ended = _without(context, task, why_not, is_early=is_early)
             else:
                 progress.part(task.blank.name)
                 with _noting(context, task) as ended:
@@ -101,12 +104,18 @@ class _Ended:
     result: PartResult
 
 
-def _without(task: Task, why_not: str, *, is_early: bool) -> _Ended:
+def _without(context: AuditContext, task: Task, why_not: str, *, is_early: bool) -> _Ended:
     """The result of a task that does not run."""
     if task.is_last_word:
-        return _Ended(_rescued(task))
-    early = "not begun" if is_early else ""
-    return _Ended(replace(task.blank, status="left out", reason=why_not, early=early))
+        return _Ended(_rescued(context, task))
+    return _Ended(_left_out(context, task, why_not, early="not begun" if is_early else ""))
+
+
+def _left_out(context: AuditContext, task: Task, why_not: str, *, early: str) -> PartResult:
+    known = context.result(type(task.blank), task.blank.of)
+    if known.status == "done":  # what was measured in less detail stays
+        return replace(known, reason=why_not, early=early and "not continued")
+    return replace(task.blank, status="left out", reason=why_not, early=early)
 
 
 @contextmanager
@@ -119,11 +128,11 @@ def _noting(context: AuditContext, task: Task) -> Iterator[_Ended]:
             yield ended
         except KeyboardInterrupt:
             reason = "interrupted by the user"
-            ended.result = replace(_rescued(task), status="interrupted", reason=reason)
+            ended.result = replace(_rescued(context, task), status="interrupted", reason=reason)
         except NonDeterministicModelError:
             raise  # no part is worth anything then
         except Exception as error:
-            ended.result = _after(error, task, context.space.layout.container.names)
+            ended.result = _after(error, context, task)
     result = ended.result
     if result.early and result.status == "done":
         early = f"ended early, for lack of time: {result.early}"
@@ -133,22 +142,24 @@ def _noting(context: AuditContext, task: Task) -> Iterator[_Ended]:
     ended.result = replace(result, notes=notes, seconds=_clock.now() - began)
 
 
-def _after(error: Exception, task: Task, names: Sequence[Any]) -> PartResult:
+def _after(error: Exception, context: AuditContext, task: Task) -> PartResult:
     """What there is after an error."""
-    why = message_of(error, names)
+    why = message_of(error, context.space.layout.container.names)
     # Where there was no time for the least that it can do, an auditor refuses to be fitted.
     if isinstance(error, OutOfTime) or isinstance(error.__context__, OutOfTime):
         why = "its share of max_time was over before it had found anything"
-        return replace(task.blank, status="left out", reason=why, early="none of it")
+        return _left_out(context, task, why, early="none of it")
     if isinstance(error, task.refuses):
         return replace(task.blank, status="left out", reason=why, of_error=True)
     if not (str(error) and isinstance(error, (ValueError, TypeError, RuntimeError))):
         why = f"{type(error).__name__}: {why}"  # the text alone may be a key
-    return replace(_rescued(task), status="failed", reason=why, of_error=True)
+    return replace(_rescued(context, task), status="failed", reason=why, of_error=True)
 
 
-def _rescued(task: Task) -> PartResult:
+def _rescued(context: AuditContext, task: Task) -> PartResult:
+    known = context.result(type(task.blank), task.blank.of)
+    known = known if known.status == "done" else task.blank
     try:
-        return task.blank if task.rescue is None else task.rescue()
+        return known if task.rescue is None else task.rescue()
     except (Exception, KeyboardInterrupt):  # must not hide why the part ended, nor what others have
-        return task.blank
+        return known

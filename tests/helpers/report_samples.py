@@ -22,7 +22,7 @@ from skfairtest.report._types import (
     ReportedModel,
 )
 from skfairtest.report.parts import written_report
-from skfairtest.report.parts.certificate import CertificatePart
+from skfairtest.report.parts._bounds import CertificatePart
 from skfairtest.report.parts.errors import ErrorsPart
 from skfairtest.report.parts.groups import GroupsPart
 from skfairtest.report.parts.moved.results import Flips, MapQuality, MovedColumn, MovedPart

@@ -155,7 +155,7 @@ def test_an_interrupt_ends_the_audit_and_keeps_what_was_found(name, whole, monke
     assert {kinds(report)[one] for one in names[:place]} <= {"done"}
     # Nothing begins, and what is known of twins is put together from what there is.
     ends = {one: kinds(report)[one] for one in names[place + 1 :]}
-    assert ends.pop("twins: sex") == "done" and set(ends.values()) == {"left out"}
+    assert ends.pop("twins: sex", "done") == "done" and set(ends.values()) == {"left out"}
     assert report.status == "interrupted"
     page = words(repr(report))
     assert "The audit was interrupted: what was found until then is here." in page
@@ -232,7 +232,7 @@ def test_pairs_of_a_wide_table_are_kept_up_to_so_many_cells(monkeypatch):
 def test_what_no_limit_is_about_comes_last(whole):
     order = [one.part for one in data(whole).parts]
     needed = ("rows", "search", "groups", "selection", "moved", "certificate")
-    assert min(map(order.index, ("errors", "twins"))) > max(map(order.index, needed))
+    assert order.index("errors") > max(map(order.index, needed))
 
 
 @pytest.mark.parametrize(
@@ -256,6 +256,58 @@ def test_of_limits_only_the_parts_run_that_they_need(limit, needed):
     assert report.status == "complete" and set(kinds(report).values()) == {"done"}
     (check, *_), page = report.limits.checks, words(repr(report))
     assert check.status != "failed" and check.value is not None and check.words in page
+
+
+# What is certified is not searched ---------------------------------------------------------------
+
+
+def searched(report):
+    """How many queries the search had, and how it ended."""
+    (found,) = report.results(SearchPart)
+    return found.search_queries, found.status, found.reason
+
+
+def names_of(report):
+    return [one.name for one in data(report).parts]
+
+
+def test_a_short_search_suffices_where_a_certificate_follows():
+    report = look(auditor=None)
+    assert searched(report) == (pytest.approx(300, abs=80), "done", "")
+    assert report.fairness_degree == pytest.approx(report.upper_bound)
+    names = names_of(report)
+    assert names.index("search: sex") < names.index("certificate: sex") < names.index("twins: sex")
+
+
+@pytest.mark.parametrize("given", [{"model": Counting()}, {"certify": False}])
+def test_a_search_is_long_where_no_certificate_follows(given):
+    n, status, _ = searched(look(auditor=None, **given))
+    assert n > 1_000 and status == "done"
+
+
+def test_an_auditor_that_was_given_searches_as_asked():
+    assert searched(look(auditor=SBFTAuditor(max_queries=900)))[0] > 600
+
+
+def test_a_long_search_follows_where_a_certificate_fails(monkeypatch):
+    monkeypatch.setattr("skfairtest.report.parts.certificate.certify_search", raises)
+    report = look(auditor=None)
+    n, status, _ = searched(report)
+    assert n > 1_000 and status == "done"
+    assert names_of(report).index("search: sex") > names_of(report).index("certificate: sex")
+
+
+def test_a_long_search_without_time_leaves_what_the_short_one_found(monkeypatch):
+    def late(*args):
+        CLOCK.sleep(1e6)
+        raise MemoryError("no memory left")
+
+    monkeypatch.setattr("skfairtest.report.parts.certificate.certify_search", late)
+    report = look(auditor=None, max_time=1_000)
+    n, status, reason = searched(report)
+    assert n < 400 and status == "done" and reason == "no time was left of max_time"
+    assert report.fairness_degree > 0
+    assert [one.early for one in report.results(SearchPart)] == ["not continued"]
 
 
 # More parts --------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typed_reports import with_part
 from skfairtest import SBFTAuditor, audit
 from skfairtest.finding._pair import Cell, Pair
 from skfairtest.report.parts import part_named
-from skfairtest.report.parts.certificate import CertificatePart
+from skfairtest.report.parts._bounds import CertificatePart
 from skfairtest.report.parts.rows.page import curve
 from skfairtest.report.parts.rows.results import (
     RowsPart,

@@ -220,7 +220,9 @@ def test_what_is_no_transport_is_refused(given):
 
 def test_names_of_maps():
     assert named_transports(False) == []
-    first, *others = named_transports(True)
+    (first,) = named_transports(True)
+    assert [one.name for one in named_transports("all")][0] == first.name
+    others = named_transports("all")[1:]
     assert first.name == "quantile" and first.has_intervals
     joint = ["joint"] if find_spec("ot") is not None else []
     assert [one.name for one in others] == [*joint, "sequential"]
@@ -231,8 +233,8 @@ def test_names_of_maps():
 
 @slow_sample
 def test_other_maps_stand_beside_the_first_one():
-    report = look(moved=True)
-    first, *others = (part_of(report, of.name) for of in named_transports(True))
+    report = look(moved="all")
+    first, *others = (part_of(report, of.name) for of in named_transports("all"))
     for part in others:
         assert part.status == "done" and part.low is None
         # Income alone stands for race, so that the maps can only agree.

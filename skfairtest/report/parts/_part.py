@@ -42,6 +42,11 @@ class Step(NamedTuple):
     page: str
 
 
+def always() -> bool:
+    """For tasks that need not look at what others have found."""
+    return True
+
+
 @dataclass(frozen=True)
 class Task:
     """A part that is to run, for one of the things that it is about."""
@@ -56,6 +61,8 @@ class Task:
     share: float = 1.0
     #: Says, when its turn has come, why it does not run; empty where it does.
     why_not: Callable[[], str] = str
+    #: Says, when its turn has come, whether what others have found leaves it anything to do.
+    is_needed: Callable[[], bool] = always
     #: Returns what there is after an error or Ctrl-C.
     rescue: Callable[[], PartResult] | None = None
     #: Errors which say that the part does not apply to the model or the table: it is left out.

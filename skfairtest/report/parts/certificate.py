@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache, partial
-from typing import Annotated
+from functools import partial
 
 from skfairtest._clock import Deadline, ending
 from skfairtest.finding._words import number
 from skfairtest.report._context import AuditContext
-from skfairtest.report._redact import neither
-from skfairtest.report._types import Figure, PartResult
+from skfairtest.report.parts._bounds import CertificatePart
 from skfairtest.report.parts._part import Part, Task
 from skfairtest.report.parts.search.results import SearchPart
-
-
-class CertificatePart(PartResult, frozen=True, kw_only=True, tag="certificate"):
-    """How large the difference can get, as the certificate had it when it ended."""
-
-    found: Annotated[float | None, neither("What the search had found.")] = None
-    lower: Figure = None
-    upper: Annotated[
-        float | None, neither("None in the domain is larger; null if not certified.")
-    ] = None
-    certified: Annotated[bool, neither("Whether both bounds meet.")] = False
-    stop_reason: Annotated[str, neither()] = ""
-    engine: Annotated[str, neither("What bounded trees: numpy, numba, or empty.")] = ""
 
 
 class Certificates(Part):
@@ -37,24 +22,19 @@ class Certificates(Part):
     option = "certify"
 
     def tasks(self, context: AuditContext) -> Iterable[Task]:
-        """One for all attributes together, and one for each alone.
-
-        They come late: a large model may take longer to be read than it should.
-        """
-        why_model = cache(partial(why_not, context))
+        """One for all attributes together, and one for each alone."""
 
         def why(label: str) -> str:
-            if context.options.certify is False:
-                return "certify=False"
             is_begun = hasattr(context.auditors.get(label), "stop_reason_")
-            return why_model() or ("" if is_begun else "there is no search to begin from")
+            no_search = "" if is_begun else "there is no search to begin from"
+            return context.why_not_certified or no_search
 
         for k, (label, _, _) in enumerate(context.taken):
             kept: list[CertificatePart] = []
             yield Task(
                 CertificatePart(of=label),
                 partial(certify_search, context, label, kept),
-                order=(50, k),
+                order=(40, k),
                 share=3.0 / (len(context.taken) - 1) if k else 4.0,
                 why_not=partial(why, label),
                 rescue=kept.pop,
@@ -104,14 +84,3 @@ def certify_search(
         kept.append(part)
         raise KeyboardInterrupt
     return part
-
-
-def why_not(context: AuditContext) -> str:
-    """Why the model cannot be certified; empty where it can."""
-    from skfairtest.whitebox._readers import check_model
-
-    try:
-        check_model(context.estimator, context.response)
-    except ValueError as error:
-        return str(error)
-    return ""

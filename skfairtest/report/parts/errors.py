@@ -114,7 +114,7 @@ class Errors(RulesOfRows):
             yield Task(
                 ErrorsPart(of=metric, metric=metric),
                 partial(compare_errors, context, metric),
-                order=(61, k),
+                order=(71, k),
                 share=4.0,
                 why_not=why,
                 refuses=(ValueError,),

@@ -158,7 +158,7 @@ class SensitiveGroups(RulesOfRows):
             return why_no_rates(context) or context.why_no_favourable
 
         run, refuses = partial(compare_groups, context), (ValueError,)
-        yield Task(GroupsPart(), run, order=(30,), share=2.0, why_not=why, refuses=refuses)
+        yield Task(GroupsPart(), run, order=(70,), share=2.0, why_not=why, refuses=refuses)
 
     def sections(self, report: Report) -> Iterable[Section]:
         """The groups whose shares or means differ most from all others'."""

@@ -144,7 +144,7 @@ class PerturbedGroups(Part):
         yield Task(
             PerturbedGroupsPart(),
             partial(compare_perturbed, context),
-            order=(60,),
+            order=(72,),
             share=2.0,
             why_not=partial(str, outside),
             rescue=partial(describe_perturbed, context),

@@ -136,7 +136,7 @@ class MovedTwins(Part):
                 yield Task(
                     blank,
                     partial(measure_moved, context, blank, of),
-                    order=(80 if k else 40, k, place),
+                    order=(80 if k else 60, k, place),
                     share=share / 2 / len(maps) if k else share,
                     refuses=(ValueError,),
                 )

@@ -84,8 +84,10 @@ def named_transports(given: Any) -> list[NamedTransport]:
     """Return the maps that are asked for, the one that limits are about first."""
     if given is False:
         return []
+    known = [NamedTransport("quantile", QuantileTransport())]
     if given is True:
-        known = [NamedTransport("quantile", transports.QuantileTransport())]
+        return known
+    if isinstance(given, str):  # all
         # The others show whether they agree with the first one: the slowest comes last,
         # where it has all the time that is left.
         if find_spec("ot") is not None:
@@ -109,13 +111,13 @@ def check_transports(given: Any) -> None:
     ValueError, TypeError
         For what is neither a choice nor a transport.
     """
-    if isinstance(given, bool):
+    if isinstance(given, bool) or (isinstance(given, str) and given == "all"):
         return
     every = given if isinstance(given, (list, tuple)) else [given]
     if isinstance(given, str) or not len(every):
         raise ValueError(
-            "moved must be True, False, a transport such as QuantileTransport(), or a list of "
-            f"transports; got {given!r}."
+            "moved must be True, False, 'all', a transport such as QuantileTransport(), or a list "
+            f"of transports; got {given!r}."
         )
     for one in every:
         if one is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,10 +14,11 @@ from skfairtest import inspection
 from skfairtest.finding._words import number
 from skfairtest.report._context import AuditContext
 from skfairtest.report._types import Report
-from skfairtest.report.parts._part import Part, Task
+from skfairtest.report.parts._bounds import CertificatePart
+from skfairtest.report.parts._part import Part, Task, always
 from skfairtest.report.parts.predictions import PredictionsPart
 from skfairtest.report.parts.rows.results import RowsPart
-from skfairtest.report.parts.search.find import describe_search, search
+from skfairtest.report.parts.search.find import SHORT, describe_search, search
 from skfairtest.report.parts.search.results import SearchPart
 from skfairtest.report.render.blocks import (
     FigureBlock,
@@ -70,6 +72,11 @@ def _history_display(searches: Sequence[SearchPart]) -> inspection.HistoryDispla
     return inspection.HistoryDisplay(pd.concat(courses, ignore_index=True))
 
 
+def _is_open(context: AuditContext, label: str) -> bool:
+    """Whether there is no bound of the differences, so that only a search can tell more."""
+    return context.result(CertificatePart, label).upper is None
+
+
 class Search(Part):
     """Searches the domain for the twins that the model treats most differently."""
 
@@ -79,16 +86,26 @@ class Search(Part):
     displays = {"history": history_display}
 
     def tasks(self, context: AuditContext) -> Iterable[Task]:
-        """One for all attributes together, and one for each alone."""
+        """One for all attributes together, and one for each alone.
+
+        Where a certificate follows, which searches by itself, a short search suffices it, and a
+        long one follows where there is none after all. An auditor that was given searches as asked.
+        """
+        is_short = context.given["auditor"] is None and not context.why_not_certified
         for k, asked in enumerate(context.taken):
             blank = SearchPart(of=asked.label, auditor=type(context.template).__name__)
-            yield Task(
+            whole = Task(
                 blank,
                 partial(search, context, blank, asked),
-                order=(20, k),
+                order=(50 if is_short else 30, k),
                 share=4.0 / (len(context.taken) - 1) if k else 4.0,
+                is_needed=partial(_is_open, context, asked.label) if is_short else always,
                 rescue=partial(describe_search, context, blank),
             )
+            if is_short:
+                run = partial(search, context, blank, asked, most=SHORT)
+                yield replace(whole, run=run, order=(30, k), is_needed=always)
+            yield whole
 
     def summary(self, result: SearchPart) -> str:
         """What was found."""

@@ -19,33 +19,46 @@ from skfairtest.space._space import InputSpace
 #: many cells of the table at most.
 SHOWN_PAIRS = 10
 KEPT_PAIRS, KEPT_CELLS = 10_000, 1_000_000
+#: Queries of a search that a certificate follows.
+SHORT = 300
 
 
 def search(
-    context: AuditContext, blank: SearchPart, asked: AskedTwins, deadline: Deadline
+    context: AuditContext,
+    blank: SearchPart,
+    asked: AskedTwins,
+    deadline: Deadline,
+    *,
+    most: int | None = None,
 ) -> SearchPart:
-    """Run the auditor; what it found is told by `describe_search`, also after a failure."""
+    """Run the auditor, with `most` queries if that is given.
+
+    What it found is told by `describe_search`, also after a failure.
+    """
     assert asked.space is not None
     auditor = context.auditor(asked.space, deadline)
-    if deadline < math.inf and auditor.max_queries is not None:
+    if most is not None:
+        auditor.set_params(max_queries=most)
+    wanted = auditor.max_queries
+    if deadline < math.inf and wanted is not None:
         # Before its first query a search does not know how slow a model is, but this audit does.
         # Queries of a search that a slow model has no time for are cut down to these.
-        most = max(64, context.affordable(2 * deadline.left, auditor.max_queries))
-        auditor.set_params(max_queries=min(auditor.max_queries, most))
+        most = max(64, context.affordable(2 * deadline.left, wanted))
+        auditor.set_params(max_queries=min(wanted, most))
     if context.callbacks:
         auditor.set_callbacks(*context.callbacks)
     context.auditors[blank.of] = auditor
     auditor.fit(context.X)
-    return replace(describe_search(context, blank), early=_early(context.template, auditor))
+    return replace(describe_search(context, blank), early=_early(context.template, wanted, auditor))
 
 
-def _early(template: Any, auditor: Any) -> str:
+def _early(template: Any, wanted: int | None, auditor: Any) -> str:
     """How much was done of a search that this audit, not its own limits, has ended; else empty."""
-    own = getattr(template, auditor.stop_kind_, None)
-    is_limit = auditor.stop_kind_ in ("max_queries", "max_time")
-    if not is_limit or own == getattr(auditor, auditor.stop_kind_):
+    own = {"max_queries": wanted, "max_time": template.max_time}
+    kind = auditor.stop_kind_
+    if kind not in own or own[kind] == getattr(auditor, kind):
         return ""
-    of = "" if template.max_queries is None else f" of {template.max_queries:,}"
+    of = "" if wanted is None else f" of {wanted:,}"
     return f"{auditor.n_queries_:,}{of} queries"
 
 

@@ -122,7 +122,7 @@ class Selection(Part):
         yield Task(
             blank,
             partial(select, context, blank),
-            order=(31,),
+            order=(20,),
             share=0.5,
             why_not=lambda: why_no_rates(context) or context.why_no_favourable,
         )

@@ -20,8 +20,8 @@ from skfairtest.report._figures import (
     unlike_limit,
 )
 from skfairtest.report._types import LimitCheck, Report
+from skfairtest.report.parts._bounds import CertificatePart
 from skfairtest.report.parts._part import Part, Task
-from skfairtest.report.parts.certificate import CertificatePart
 from skfairtest.report.parts.rows.results import RowsPart
 from skfairtest.report.parts.search.results import SearchPart
 from skfairtest.report.parts.twins.finalize import (
@@ -120,7 +120,7 @@ class LargestDifferences(Part):
             yield Task(
                 TwinsPart(of=asked.label, sensitive=asked.names),
                 partial(finish, context, asked, typical),
-                order=(70, k),
+                order=(55, k),
                 share=0.5 if asked.space is not None else 0.0,
                 why_not=partial(str, reason),
                 rescue=partial(put_together, context, asked),

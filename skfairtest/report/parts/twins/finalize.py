@@ -11,7 +11,7 @@ from skfairtest._clock import Deadline
 from skfairtest._typing import Floats
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.report._context import AskedTwins, AuditContext
-from skfairtest.report.parts.certificate import CertificatePart
+from skfairtest.report.parts._bounds import CertificatePart
 from skfairtest.report.parts.search.results import SearchPart
 from skfairtest.report.parts.twins.results import TwinsPart
 from skfairtest.space._sensitive_features import not_taken

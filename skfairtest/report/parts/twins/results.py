@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from skfairtest.finding._pair import Pair
 from skfairtest.report._redact import Kept, neither
 from skfairtest.report._types import Figure, PartResult, Report
-from skfairtest.report.parts.certificate import CertificatePart
+from skfairtest.report.parts._bounds import CertificatePart
 from skfairtest.report.parts.rows.results import RowsPart, rows_of
 from skfairtest.report.parts.search.results import SearchPart
 
