@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import Any
 
@@ -39,13 +42,48 @@ __all__ = [
     "CallbackSupportMixin",
     "PartsProgress",
     "Progress",
+    "listening",
     "make_progress",
+    "tell",
     "with_callbacks",
 ]
 
 STEPS = 100
 #: How warnings of the table begin, which are given once, though it is looked at in several places.
 ABOUT_X = "X (seems to hold the target|holds columns that identify rows)"
+
+#: Who is told how far a long part is, in this context: threads that a part starts tell nobody.
+_LISTENER: ContextVar[Callable[[float | None, str], None] | None] = ContextVar(
+    "listener", default=None
+)
+
+
+def tell(share: float | None, words: str) -> None:
+    """Tell whoever listens, such as a call of `audit`, how far the part that runs has come.
+
+    It takes less than a microsecond where nobody listens, and about one where somebody does: call
+    it after each batch, not for each row.
+
+    Parameters
+    ----------
+    share : float or None
+        What is done of all that is to be done, from 0 to 1; None where nobody knows.
+    words : str
+        How far that is: "1,200 of 30,000 rows", "between 0.41 and 0.6".
+    """
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener(share, words)
+
+
+@contextmanager
+def listening(listener: Callable[[float | None, str], None]) -> Iterator[None]:
+    """Pass what is told within a context, in this thread, to a function."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
 
 
 class Progress:
@@ -72,6 +110,7 @@ class Progress:
 
     def update(self, share: float, line: str) -> bool:
         """Report the share of the budget that is spent; return True if a callback asks to stop."""
+        tell(share, line)
         stop = False
         target = min(STEPS, int(share * STEPS + 1e-9))
         every = STEPS // 10 if self.verbose == 1 else 1
