@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, copy_context
+from html import escape
 from importlib.util import find_spec
 from typing import Any
 
@@ -49,6 +54,9 @@ __all__ = [
 ]
 
 STEPS = 100
+#: Seconds between two drawings of what is known so far.
+EVERY = 0.5
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 #: How warnings of the table begin, which are given once, though it is looked at in several places.
 ABOUT_X = "X (seems to hold the target|holds columns that identify rows)"
 
@@ -138,6 +146,10 @@ class PartsProgress:
 
     #: Callbacks for the estimators that report their own progress.
     callbacks: tuple[Any, ...] = ()
+    #: Parts that the call has; fewer where one turns out not to be needed.
+    n_parts = 0
+    #: Gives what is known so far, in paragraphs of a width; None where the call has no such page.
+    page: Callable[[int], list[str]] | None = None
 
     def begin(self, what: str, n_parts: int) -> None:
         """The call, named `what`, begins."""
@@ -171,40 +183,176 @@ class Lines(PartsProgress):
         )
 
 
-class Bar(PartsProgress):
-    """A bar by rich, which shows the part that runs."""
+class Live(PartsProgress):
+    """What is known so far, and below it what runs now, drawn anew on a screen until the end.
+
+    A thread draws, so that no part is silent, and the main thread only notes what there is to draw:
+    neither a mistake here nor Ctrl-C ends the call. The clock is the real one even in tests, as it
+    affects no result.
+    """
+
+    def __init__(self, screen: Screen, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.screen, self.clock = screen, clock
+        self._thread: threading.Thread | None = None
+        self._ended = threading.Event()
 
     def begin(self, what: str, n_parts: int) -> None:
-        """Show the bar."""
-        from rich.console import Console
-        from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as RichProgress
-
-        self.bar = RichProgress(
-            SpinnerColumn(),
-            BarColumn(),
-            TextColumn("{task.completed}/{task.total}"),
-            TimeElapsedColumn(),
-            # Names of columns may hold what rich takes for markup.
-            TextColumn("{task.description}", markup=False),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self.task = self.bar.add_task(what, total=n_parts)
-        self.bar.start()
+        """Begin to draw, and to listen to what the parts tell."""
+        self.what, self.n_parts, self.began = what, n_parts, self.clock()
+        self.brought: list[str] = []
+        self._paragraphs: list[str] = []
+        self._drawn: Any = None  # what the paragraphs were made of
+        self.part("")
+        self._before = _LISTENER.set(self.tell)
+        with suppress(Exception):
+            self.screen.open()
+            # In this context, where notebooks keep which cell runs.
+            run = copy_context().run
+            self._thread = threading.Thread(target=run, args=(self._keep_drawing,), daemon=True)
+            self._thread.start()
 
     def part(self, name: str) -> None:
-        """Show the name of the part."""
-        self.bar.update(self.task, description=name)
+        """Note which part runs."""
+        self.now: tuple[str, float | None, str] = name, None, ""
+
+    def tell(self, share: float | None, words: str) -> None:
+        """Note how far the part has come."""
+        self.now = self.now[0], share, words
 
     def done(self, words: str) -> None:
-        """Print what the part brought above the bar."""
-        self.bar.console.print(words, markup=False, highlight=False)
-        self.bar.advance(self.task)
+        """Note what the part brought."""
+        self.brought.append(words)
 
     def finish(self) -> None:
-        """Take the bar away."""
-        self.bar.stop()
+        """Take everything away."""
+        _LISTENER.reset(self._before)
+        self._ended.set()
+        with suppress(Exception, KeyboardInterrupt):  # what was found would be lost
+            if self._thread is not None:
+                self._thread.join()
+                self.screen.close()
+
+    def _keep_drawing(self) -> None:
+        while not self._ended.is_set():
+            with suppress(Exception):
+                self.screen.show(self.rows(*self.screen.size()))
+            self._ended.wait(EVERY)
+
+    def rows(self, width: int, height: int) -> list[str]:
+        """What stands in a window of this size; where it is too low, each paragraph begun."""
+        drawn = len(self.brought), width
+        if drawn[0] and drawn != self._drawn:
+            self._drawn = drawn
+            with suppress(Exception):
+                self._paragraphs = self.brought if self.page is None else self.page(width)
+        most = max(0, height - 2)
+        rows = [row for one in self._paragraphs for row in one.split("\n")]
+        if len(rows) > most:
+            begun = [one.partition("\n") for one in self._paragraphs]
+            rows = [f"{first} ..." if rest else first for first, _, rest in begun][:most]
+        # Names of columns may hold what a terminal takes for commands.
+        return [CONTROL.sub("?", row)[:width] for row in [*rows, self._status()]]
+
+    def _status(self) -> str:
+        name, share, words = self.now
+        place = min(len(self.brought) + 1, self.n_parts)
+        far = "" if share is None else f" {min(share, 1.0):.0%}"
+        told = ", ".join(filter(None, [f"{name}{far}", words]))
+        return f"[{self.what} {place}/{self.n_parts}, {self.clock() - self.began:.0f} s] {told}"
+
+
+class Screen:
+    """Rows at the cursor of a terminal, each drawn over the ones before."""
+
+    def __init__(self) -> None:
+        self.stream, self._n_rows = sys.stderr, 1
+
+    def size(self) -> tuple[int, int]:
+        """Width and height of the window."""
+        try:
+            width, height = os.get_terminal_size(self.stream.fileno())
+        except (OSError, ValueError):
+            width = height = 0
+        return width or 80, height or 24
+
+    def open(self) -> None:
+        """Begin."""
+
+    def show(self, rows: list[str]) -> None:
+        """Draw these rows in place of those before."""
+        up = f"\x1b[{self._n_rows - 1}A" if self._n_rows > 1 else ""
+        # Without wrapping, so that a row is a row however wide its letters are.
+        text = "\n".join(rows)
+        self.stream.write(f"\r{up}\x1b[J\x1b[?7l{text}\x1b[?7h")
+        self.stream.flush()
+        self._n_rows = len(rows)
+
+    def close(self) -> None:
+        """Take the rows away."""
+        self.show([""])
+
+
+class RichScreen(Screen):
+    """The same by rich, above which stands what others print meanwhile."""
+
+    def open(self) -> None:
+        """Begin in the thread that ends it: rich puts its own in place of standard output."""
+        from rich.console import Console
+        from rich.live import Live as RichLive
+
+        console = Console(file=self.stream)
+        self.live = RichLive(console=console, auto_refresh=False, transient=True)
+        self.live.start()
+
+    def show(self, rows: list[str]) -> None:
+        """Draw these rows in place of those before."""
+        from rich.text import Text
+
+        self.live.update(Text("\n".join(rows), no_wrap=True, overflow="crop"), refresh=True)
+
+    def close(self) -> None:
+        """Take the rows away."""
+        self.live.stop()
+
+
+class Cell(Screen):
+    """The output of a cell in a notebook."""
+
+    handle: Any = None
+
+    def size(self) -> tuple[int, int]:
+        """As wide as a page; a cell is as high as what it shows."""
+        return 88, 1000
+
+    def show(self, rows: list[str]) -> None:
+        """Draw these rows in place of those before."""
+        text = "\n".join(rows)
+        self._display({"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"})
+
+    def close(self) -> None:
+        """Leave an empty output."""
+        self._display({"text/plain": "", "text/html": ""})
+
+    def _display(self, data: dict[str, str]) -> None:
+        from IPython.display import display
+
+        if self.handle is None:
+            self.handle = display(data, raw=True, display_id=True)
+        else:
+            self.handle.update(data, raw=True)
+
+
+def _screen() -> Screen | None:
+    """Where progress can be drawn; None where there are only lines, as in a log."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if getattr(shell, "kernel", None) is not None:
+        return Cell()
+    if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        return None
+    if find_spec("rich") is not None:
+        return RichScreen()
+    # Older consoles of Windows have no commands.
+    return Screen() if os.name != "nt" or "WT_SESSION" in os.environ else None
 
 
 class Callbacks(PartsProgress):
@@ -217,8 +365,8 @@ class Callbacks(PartsProgress):
 def make_progress(given: Any) -> PartsProgress:
     """What `progress=` stands for.
 
-    "auto" is a bar where standard error is a terminal and rich is installed, else plain lines;
-    True is plain lines; False is nothing; anything else is a callback of scikit-learn, or several.
+    "auto" is drawn in a terminal and a notebook, and plain lines elsewhere; True is plain lines;
+    False is nothing; anything else is a callback of scikit-learn, or several.
     """
     if given is False or given is None:
         return PartsProgress()
@@ -229,8 +377,8 @@ def make_progress(given: Any) -> PartsProgress:
             raise ValueError(
                 f"progress must be 'auto', True, False, a callback or several; got {given!r}."
             )
-        terminal = sys.stderr is not None and sys.stderr.isatty()
-        return Bar() if terminal and find_spec("rich") is not None else Lines()
+        screen = _screen()
+        return Lines() if screen is None else Live(screen)
     callbacks = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     missing = [c for c in callbacks if not hasattr(c, "on_fit_task_end")]
     if missing:

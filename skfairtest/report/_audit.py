@@ -28,7 +28,7 @@ from skfairtest.oracle._favourable import (
 from skfairtest.report._context import AuditContext, AuditOptions
 from skfairtest.report._fits import check_columns, check_not_in_model, check_targets
 from skfairtest.report._limits import Limits, needed_for
-from skfairtest.report._report import AuditReport, report_of
+from skfairtest.report._report import AuditReport, page_so_far, report_of
 from skfairtest.report._run import run_tasks
 from skfairtest.report.parts.moved.move import check_transports
 from skfairtest.space._column_names import did_you_mean
@@ -123,9 +123,10 @@ def audit(
     random_state : int, RandomState, Generator or None, default=None
         Seed of the audit. None draws one. The report states the seed.
     progress : "auto", bool, callback or list of callbacks, default="auto"
-        "auto" shows a progress bar in a terminal if rich is installed, and else writes a line per
-        part to standard error. False shows nothing. Callbacks of scikit-learn are set on the
-        auditors that search.
+        "auto" shows in a terminal and a notebook what is known so far, part by part, and how far
+        the running part has come; elsewhere it writes a line per part to standard error, as True
+        does everywhere. False shows nothing. Callbacks of scikit-learn are set on the auditors that
+        search.
 
     Returns
     -------
@@ -240,6 +241,7 @@ def audit(
     if report is not None:
         context.take_over(report.context)
     wanted = None if limits is None else needed_for(limits)
+    shown.page = page_so_far(context, wanted)
     run_tasks(context, wanted, shown, deadline)
     made = report_of(context)
     return made if limits is None else made.with_limits(limits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from skfairtest.report._describe import (
 )
 from skfairtest.report._figures import real
 from skfairtest.report._limits import Limits, check_limits
-from skfairtest.report._run import run_tasks
+from skfairtest.report._run import chosen_parts, rescued, run_tasks
 from skfairtest.report._types import (
     SCHEMA_VERSION,
     Completed,
@@ -45,7 +46,7 @@ from skfairtest.report.parts import PARTS, part_named, written_report
 from skfairtest.report.parts.groups import GroupsPart
 from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.report.parts.twins.results import TwinsPart, together
-from skfairtest.report.render.first_page import headline, render_text
+from skfairtest.report.render.first_page import headline, render_so_far, render_text
 from skfairtest.report.render.sections import NOT_SHOWN
 from skfairtest.space._dates import ANY_DATE, iso
 
@@ -534,7 +535,9 @@ class AuditReport:
                 f"The part {part!r} has nothing to measure here. Say with {name or 'audit'}= what "
                 "it is to measure, such as groups=TestSGDAuditor()."
             )
-        run_tasks(context, [chosen.result], make_progress(progress), Deadline.after(max_time))
+        shown = make_progress(progress)
+        shown.page = page_so_far(context, [chosen.result])
+        run_tasks(context, [chosen.result], shown, Deadline.after(max_time))
         return report_of(context)
 
     # Judging ---------------------------------------------------------------------------------
@@ -673,6 +676,35 @@ def report_of(context: AuditContext) -> AuditReport:
     if auditor is not None and hasattr(auditor, "stop_reason_") and known.degree == 0:
         warnings.warn(auditor._no_disparity(), NoDisparityWarning, stacklevel=users_level())
     return AuditReport(finished(_written(context)), auditors=context.auditors, context=context)
+
+
+def page_so_far(
+    context: AuditContext, wanted: Iterable[type[PartResult]] | None
+) -> Callable[[int], list[str]]:
+    """Make a function that gives the first page of an audit with these parts while it runs.
+
+    It may be called from another thread: it asks the model nothing, and what the audit goes on from
+    stays as it is.
+    """
+    described: list[Report] = []
+
+    def page(width: int) -> list[str]:
+        if "model" not in vars(context):  # to get to know it is to ask it
+            return []
+        now = context.again()
+        tasks = [task for part in chosen_parts(wanted) for task in part.tasks(now)]
+        results = {
+            task.blank.name: replace(task.blank, status="left out", reason="not yet")
+            for task in tasks
+        }
+        results |= {one.name: one for one in now.results}
+        results |= {task.blank.name: rescued(now, task) for task in tasks if task.is_last_word}
+        described[:] = described or [_written(now)]
+        favourable = describe_favourable(now, now.result(SelectionPart).favourable)
+        report = replace(described[0], parts=list(results.values()), favourable=favourable)
+        return render_so_far(report, width)
+
+    return page
 
 
 def _written(context: AuditContext) -> Report:

@@ -63,6 +63,7 @@ def run_tasks(
             task, part = waiting[0]
             if not task.is_needed():
                 waiting.pop(0)
+                progress.n_parts -= 1
                 continue
             share = _share(task, [one.share for one, _ in waiting], deadline)
             why_not = task.why_not()
@@ -107,7 +108,7 @@ class _Ended:
 def _without(context: AuditContext, task: Task, why_not: str, *, is_early: bool) -> _Ended:
     """The result of a task that does not run."""
     if task.is_last_word:
-        return _Ended(_rescued(context, task))
+        return _Ended(rescued(context, task))
     return _Ended(_left_out(context, task, why_not, early="not begun" if is_early else ""))
 
 
@@ -128,7 +129,7 @@ def _noting(context: AuditContext, task: Task) -> Iterator[_Ended]:
             yield ended
         except KeyboardInterrupt:
             reason = "interrupted by the user"
-            ended.result = replace(_rescued(context, task), status="interrupted", reason=reason)
+            ended.result = replace(rescued(context, task), status="interrupted", reason=reason)
         except NonDeterministicModelError:
             raise  # no part is worth anything then
         except Exception as error:
@@ -153,10 +154,11 @@ def _after(error: Exception, context: AuditContext, task: Task) -> PartResult:
         return replace(task.blank, status="left out", reason=why, of_error=True)
     if not (str(error) and isinstance(error, (ValueError, TypeError, RuntimeError))):
         why = f"{type(error).__name__}: {why}"  # the text alone may be a key
-    return replace(_rescued(context, task), status="failed", reason=why, of_error=True)
+    return replace(rescued(context, task), status="failed", reason=why, of_error=True)
 
 
-def _rescued(context: AuditContext, task: Task) -> PartResult:
+def rescued(context: AuditContext, task: Task) -> PartResult:
+    """What there is of a part that has not run to its end; asks nothing."""
     known = context.result(type(task.blank), task.blank.of)
     known = known if known.status == "done" else task.blank
     try:

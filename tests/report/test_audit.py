@@ -52,6 +52,7 @@ from skfairtest import (
     audit_models,
     certify,
 )
+from skfairtest._progress import PartsProgress
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.report._audit import make_template
 from skfairtest.report._describe import DEFAULTS, repeating_code
@@ -63,6 +64,7 @@ from skfairtest.report.parts.predictions import PredictionsPart
 from skfairtest.report.parts.rows.results import RowsPart
 from skfairtest.report.parts.selection.results import SelectionPart
 from skfairtest.report.parts.twins.words import carries
+from skfairtest.report.render.first_page import first_page
 from skfairtest.transports import QuantileTransport, SequentialTransport
 
 SCHEMA = json.loads((files("skfairtest.report") / "schema" / "v2.json").read_text("utf-8"))
@@ -797,10 +799,36 @@ def test_lines_of_progress_go_to_standard_error(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_bar_in_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    look(sensitive_features=["sex"], progress="auto", **SEARCH_ONLY)
-    assert "search: sex" in capsys.readouterr().err
+class Watch(PartsProgress):
+    """Reads the page after each part, and remembers it."""
+
+    def begin(self, what, n_parts):
+        self.pages = {"": self.page(88)}
+
+    def done(self, words):
+        self.pages[words.split(":")[0]] = self.page(88)
+
+
+@slow_sample
+def test_the_first_page_fills_as_parts_end(monkeypatch):
+    settings = {"y": LABELS, "sensitive_features": ["sex", "race"]}
+    watch, alone = Watch(), look(**settings)
+    monkeypatch.setattr("skfairtest.report._audit.make_progress", lambda given: watch)
+    watched = look(**settings)
+    pages = {name: "\n".join(page) for name, page in watch.pages.items()}
+    assert pages[""] == ""
+    assert "Nothing was measured: not yet." in pages["predictions"]
+    assert "Model      LogisticRegression, accuracy" in pages["predictions"]
+    assert "would get another decision" in pages["rows"]
+    assert "Rates      Not compared: not yet." in pages["rows"]
+    # In the end it has the words of the report, but for what is of the whole.
+    said = first_page(data(watched)).lines()
+    assert [" ".join(one.split()) for one in watch.pages["twins"]] == [
+        f"{name} {words}" for name, words in said if name not in ("Limits", "How sure", "What next")
+    ]
+    # Who looks on asks nothing and changes nothing.
+    assert watched.parts.drop(columns="seconds").equals(alone.parts.drop(columns="seconds"))
+    assert repr(watched) == repr(alone)
 
 
 class Counted(Ticks):

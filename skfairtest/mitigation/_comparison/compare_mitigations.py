@@ -115,9 +115,9 @@ def compare_mitigations(
         Seed. The same seed gives the same results whatever `n_jobs`, but for the times, and for
         bounds whose time ran out.
     progress : "auto", bool, callback or list of callbacks, default="auto"
-        "auto" shows a progress bar in a terminal if rich is installed, and else writes a line per
-        method to standard error. False shows nothing. Callbacks of scikit-learn are set on the
-        retrainers.
+        "auto" shows in a terminal and a notebook which methods are done and how far the running one
+        has come; elsewhere it writes a line per method to standard error, as True does everywhere.
+        False shows nothing. Callbacks of scikit-learn are set on the retrainers.
 
     Returns
     -------

@@ -69,7 +69,7 @@ class Task:
     refuses: tuple[type[Exception], ...] = ()
     #: Seconds that a part has which takes next to no time, also where the time is over.
     at_least: float = 0.0
-    #: It puts together what others have found, and comes from `rescue` where it cannot run.
+    #: It puts together what others have found, and comes from `rescue` before and unless it runs.
     is_last_word: bool = False
 
 

@@ -11,6 +11,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from skfairtest import _clock
 from skfairtest._clock import Deadline
+from skfairtest._progress import tell
 from skfairtest._typing import Ints
 from skfairtest.oracle._row_hash import distinct, row_keys
 from skfairtest.oracle._second_answers import SecondAnswers, as_answers, n_again
@@ -109,6 +110,7 @@ def ask_rows(context: AuditContext, deadline: Deadline) -> int:
             answers.append(model.predict(slice_rows(rows, done, done + n)))
             context.budget.took(n, _clock.now() - began)
             done += n
+            tell(done / len(rows), f"{done:,} of {len(rows):,} rows")
             # Calls of a single row say nothing of how late the next one ends.
             if context.budget.is_late_for(1) or context.budget.seconds_left <= 0:
                 break

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from skfairtest._delegation import SITE_VARIABLE
@@ -176,17 +176,29 @@ def address(step: Step) -> str:
 
 def render_text(report: Report, more: str = "report.save_html(path)") -> str:
     """The first page in twelve paragraphs at most; `more` is where the reader finds the rest."""
-    answers = [*first_page(report).lines(), ("More", more)]
-    hang = 2 + max(len(name) for name, _ in answers)
-    # Characters of a line: what a terminal shows, and a page without scrolling.
-    paragraphs = [
+    return "\n".join(_paragraphs([*first_page(report).lines(), ("More", more)]))
+
+
+def render_so_far(report: Report, width: int) -> list[str]:
+    """Of an audit that runs, the paragraphs of the first page that tell what has ended."""
+    last = {NAMES[key] for key in ("limits", "sure", "next")}  # these are of all parts
+    answers = [one for one in first_page(report).lines() if one[0] not in last]
+    return _paragraphs(answers, min(width, WIDTH))
+
+
+#: Characters of a line: what a terminal shows, and a page without scrolling.
+WIDTH = 88
+
+
+def _paragraphs(answers: Sequence[tuple[str, str]], width: int = WIDTH) -> list[str]:
+    hang = 2 + max(map(len, NAMES.values()))
+    return [
         textwrap.fill(
             f"{name:<{hang}}{words}",
-            88,
+            max(width, 2 * hang),
             subsequent_indent=" " * hang,
             break_long_words=False,
             break_on_hyphens=False,
         )
         for name, words in answers
     ]
-    return "\n".join(paragraphs)

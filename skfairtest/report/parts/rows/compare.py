@@ -8,6 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from skfairtest._clock import Deadline
+from skfairtest._progress import tell
 from skfairtest._statistics import clopper_pearson
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.finding._pair import Pair
@@ -67,6 +68,7 @@ def compare_rows(
             any_compared |= bool(compared.valid.any())
             context.keep_compared(order[n : n + len(compared.rows)], compared)
             n += len(compared.rows)
+            tell(n / len(order), f"{n:,} of {len(order):,} rows")
             shown = Shown(compared.shown.disparity, compared.shown.verdict, compared.pair)
             kept.append((shown, look_at_twins(comparison, compared)))
     if not any_compared:
