@@ -395,12 +395,12 @@ class ListSearch(TreeSearch):
         return _BestPairs(found, *rows, best.difference, weight)
 
     def _bound(self, pairs: Pairs, listed: Ints, at: Ints) -> float:
-        n = len(self.links.base)
-        D, U, V = np.zeros(n), self.links.base.copy(), self.links.base.copy()
-        np.add.at(D, self.links.part, pairs.difference[listed[at]])
+        part, base = self.links.part, self.links.base
+        U, V = base.copy(), base.copy()
+        D = np.bincount(part, pairs.difference[listed[at]], len(base))
         if self.by_value and len(at):
-            np.add.at(U, self.links.part, np.maximum.reduceat(pairs.one[listed], at))
-            np.add.at(V, self.links.part, np.minimum.reduceat(pairs.two[listed], at))
+            U += np.bincount(part, np.maximum.reduceat(pairs.one[listed], at), len(base))
+            V += np.bincount(part, np.minimum.reduceat(pairs.two[listed], at), len(base))
         return float(interpreted_bound(self.links, D, U, V))
 
     def _try(self, point: CellBox) -> None:
@@ -442,8 +442,8 @@ class ListSearch(TreeSearch):
     def _choose(self, box: CellBox, pairs: Pairs, best: _BestPairs) -> Cut | None:
         """Return the cut that takes most weight of best pairs from the part that loses less."""
         top = np.argsort(-best.weight, kind="stable")
-        # The best pairs of 30 trees propose cuts; those of all, where these have none.
-        for proposers in (top[:30], top):
+        # The best pairs of 30 trees propose cuts; where these have none, those of 30 others.
+        for proposers in np.split(top, range(30, len(top), 30)):
             cuts = [*self._ordered(box, best, proposers)]
             cuts += [*self._sets(box, pairs, best, proposers)]
             if cuts:
@@ -471,17 +471,24 @@ class ListSearch(TreeSearch):
         self, box: CellBox, pairs: Pairs, best: _BestPairs, proposers: Ints
     ) -> list[tuple[float, Cut]]:
         found = []
-        weights = best.weight
+        weight = best.weight.astype(np.float32)
+        own = pairs.words[:, best.pairs] & box.words[:, None]  # (n_words, n_trees)
         for m in range(len(self.problem.forest.word_start) - 1):
             words = self._words(m)
-            own = pairs.words[words, :][:, best.pairs].T & box.words[words]
-            sets = np.unique(own[proposers], axis=0)
-            sets = sets[(sets != box.words[words]).any(axis=1)]
-            for chosen in sets:
-                inside = float(weights[~(own & chosen).any(axis=1)].sum())
-                outside = float(weights[~(own & ~chosen).any(axis=1)].sum())
-                score = _split_score(np.array([inside]), np.array([outside]))
-                found.append((float(score[0]), Cut(False, m, 0, chosen)))
+            mine, whole = np.ascontiguousarray(own[words].T), box.words[words]
+            # Of the boxes of pairs most are alike; numpy.unique takes far longer to see that.
+            distinct = dict.fromkeys(row.tobytes() for row in mine[proposers])
+            distinct.pop(whole.tobytes(), None)
+            if not distinct:
+                continue
+            sets = np.frombuffer(b"".join(distinct), dtype=np.uint64).reshape(-1, len(whole))
+            inside, outside = (
+                (~(mine & chosen[:, None]).any(axis=2)).astype(np.float32) @ weight
+                for chosen in (sets, ~sets)
+            )
+            score = _split_score(inside.astype(np.float64), outside.astype(np.float64))
+            k = int(score.argmax())
+            found.append((float(score[k]), Cut(False, m, 0, sets[k])))
         return found
 
     def _part(
