@@ -258,7 +258,7 @@ class Live(PartsProgress):
         place = min(len(self.brought) + 1, self.n_parts)
         far = "" if share is None else f" {min(share, 1.0):.0%}"
         told = ", ".join(filter(None, [f"{name}{far}", words]))
-        return f"[{self.what} {place}/{self.n_parts}, {self.clock() - self.began:.0f} s] {told}"
+        return f"[{self.what} {place}/{self.n_parts}, {self.clock() - self.began:.1f} s] {told}"
 
 
 class Screen:
