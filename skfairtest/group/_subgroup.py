@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -49,6 +49,21 @@ from skfairtest.group._rules.tables import AttributeTables, tables_of_columns
 from skfairtest.group._subgroup_results import SubgroupResults
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._sensitive_features import n_rows, split_sensitive
+
+
+def _check_max_time(name: str, value: Any) -> None:
+    if not (isinstance(value, float) and value == math.inf):
+        check_max_time(name, value)
+
+
+class _Compared(NamedTuple):
+    """What groups are compared by, whatever the rules."""
+
+    tables: AttributeTables
+    rows: MetricRows
+    weights: Floats | None
+    n_queries: int
+    stop: StopSearch
 
 
 class SubgroupAuditor(SubgroupResults):
@@ -116,12 +131,13 @@ class SubgroupAuditor(SubgroupResults):
         Largest number of conditions of a rule. None sets no limit, unless there are more than a
         million rules: then it takes the largest number that stays below a million, with a warning.
     max_time : float, default=None
-        Time limit in seconds; the estimator's own `fit` does not count. Rules of one condition are
-        compared first, then longer ones as long as all of a length can be compared in time, and are
-        fewer than a million: `max_conditions_` says how far this came. All results are about the
-        rules of up to so many conditions, and are the same as with this `max_conditions` and no
-        time limit. Half of the time at most is for predictions; rows that the model was not asked
-        about by then do not count. None sets no limit.
+        Time limit in seconds; the estimator's own `fit` does not count. Rules have as many
+        conditions as all rules of so many can be compared with in time, and are fewer than a
+        million: `max_conditions_` says how many. All results are about the rules of up to so many
+        conditions, and are the same as with this `max_conditions` and no time limit. Half of the
+        time at most is for predictions; rows that the model was not asked about by then do not
+        count. Infinity limits the number of rules alone. None sets no limit, and with
+        `max_conditions` more than a million rules are an error.
     bins : int or dict of column to int or list of float, default=5
         Number of bins of numeric columns, or the edges between the bins. A column that has no more
         different numbers than bins is not binned. Values beyond the outermost edges belong to the
@@ -228,7 +244,7 @@ class SubgroupAuditor(SubgroupResults):
     sensitive_features: Any = "auto"
     attributes: Any = None
     max_conditions: int | None = whole(default=None, least=1)
-    max_time: float | None = checked(default=None, check=check_max_time)
+    max_time: float | None = checked(default=None, check=_check_max_time)
     bins: Any = 5
     binning: str = one_of(default="quantile", options=BINNINGS)
 
@@ -333,9 +349,8 @@ class SubgroupAuditor(SubgroupResults):
         if given is None:
             until = start + seconds + 0.5 * (limit - seconds)
             rows, ended, n_queries = self._ask_rows(estimator, X, truth, weights, progress, until)
-        found = self._compare_in_time(
-            rules, tables, rows, weights, n_queries, stop_of(ended, 0, 0), rng, start + limit
-        )
+        compared = _Compared(tables, rows, weights, n_queries, stop_of(ended, 0, 0))
+        found = self._compare_in_time(rules, compared, rng, start + limit)
         fitted = {
             "estimator_": estimator,
             "_tables": tables,
@@ -401,82 +416,77 @@ class SubgroupAuditor(SubgroupResults):
     # Comparing -------------------------------------------------------------------------------
 
     def _compare_in_time(
+        self, rules: FrequentRules, compared: _Compared, rng: np.random.Generator, deadline: float
+    ) -> dict[str, Any]:
+        """Compare the groups of these rules, or of the longest that there is time for."""
+        n_columns = len(compared.tables.attributes)
+        most = min(self.max_conditions or n_columns, n_columns)
+        if self.max_time is None:
+            most = rules.max_conditions
+        lengths, too_many, left = [rules], "", deadline - _clock.now()
+        try:
+            while lengths[-1].max_conditions < most:
+                # To compare rules takes longer than to find them.
+                longer = lengths[-1].longer(deadline - 0.75 * left)
+                if longer.n_rules == lengths[-1].n_rules:  # and none is longer still
+                    lengths[-1].max_conditions = most
+                    break
+                lengths.append(longer)
+        except _clock.OutOfTime:
+            pass
+        except RuleLimitExceeded:
+            too_many = f"; of the next length there are more than {MOST_RULES:,}"
+        results = self._longest(lengths, compared, rng, deadline)
+        so_far, stop = results["max_conditions_"], compared.stop
+        if so_far < most and stop.kind in (StopReason.COMPLETE, StopReason.MAX_TIME):
+            said = "max_time:" if stop.kind is StopReason.COMPLETE else f"{stop.text};"
+            words = f"rules of up to {so_far} of {most} conditions were compared"
+            stop = StopSearch(StopReason.MAX_TIME, f"{said} {words}{too_many}")
+        return results | {"stop_reason_": stop.text, "stop_kind_": stop.kind.value}
+
+    def _longest(
         self,
-        rules: FrequentRules,
-        tables: AttributeTables,
-        rows: MetricRows,
-        weights: Floats | None,
-        n_queries: int,
-        stop: StopSearch,
+        lengths: list[FrequentRules],
+        compared: _Compared,
         rng: np.random.Generator,
         deadline: float,
     ) -> dict[str, Any]:
-        """Compare the groups of these rules, and of longer ones as long as there is time."""
-        most = min(self.max_conditions or len(tables.attributes), len(tables.attributes))
-        if self.max_time is None:
-            most = rules.max_conditions
-        results: dict[str, Any] = {}
-        compared, ending, too_many = 0, 0.0, ""
-        try:
-            while compared < most:
-                if compared:
-                    longer = rules.longer(deadline)
-                    if longer.n_rules == rules.n_rules:  # and none is longer still
-                        compared = most
-                        break
-                    rules = longer
+        """Compare the longest rules for which there is time."""
+        for rules in lengths[::-1]:
+            first = rules is lengths[0]
+            # What is not done in most of the time leaves some for shorter rules.
+            until = deadline if first else deadline - 0.25 * (deadline - _clock.now())
+            try:
                 # The same permutations for each length: a limit changes no result but by what it
                 # leaves out.
-                drawn = rng if self.max_time is None else copy.deepcopy(rng)
-                results, ending = self._compare(
-                    rules, tables, rows, weights, n_queries, stop, drawn, deadline - ending
-                )
-                compared = rules.max_conditions
-        except _clock.OutOfTime:
-            if not results:
-                raise ValueError(
-                    f"max_time={self.max_time:g} s was over before all {rules.n_rules:,} rules of "
-                    "one condition were compared. Raise max_time, or name fewer attributes."
-                ) from None
-        except RuleLimitExceeded:
-            too_many = f"; of the next length there are more than {MOST_RULES:,}"
-        if compared < most and stop.kind in (StopReason.COMPLETE, StopReason.MAX_TIME):
-            so_far = "max_time:" if stop.kind is StopReason.COMPLETE else f"{stop.text};"
-            words = f"rules of up to {compared} of {most} conditions were compared"
-            stop = StopSearch(StopReason.MAX_TIME, f"{so_far} {words}{too_many}")
-        return results | {
-            "max_conditions_": compared,
-            "stop_reason_": stop.text,
-            "stop_kind_": stop.kind.value,
-        }
+                results = self._compare(rules, compared, copy.deepcopy(rng), until, not first)
+                break
+            except _clock.OutOfTime:
+                if first:
+                    raise ValueError(
+                        f"max_time={self.max_time:g} s was over before all {rules.n_rules:,} rules "
+                        "of one condition were compared. Raise max_time, or name fewer attributes."
+                    ) from None
+        return results | {"max_conditions_": rules.max_conditions}
 
     def _compare(
         self,
         rules: FrequentRules,
-        tables: AttributeTables,
-        rows: MetricRows,
-        weights: Floats | None,
-        n_queries: int,
-        stop: StopSearch,
+        compared: _Compared,
         rng: np.random.Generator,
         deadline: float,
-    ) -> tuple[dict[str, Any], float]:
-        """Compare the groups of all frequent rules.
-
-        Returns the results by name, and the seconds that they took once the rules were tested.
-        """
+        gives_up: bool,
+    ) -> dict[str, Any]:
+        """Compare the groups of all frequent rules; returns the results by name."""
+        tables, rows, weights, n_queries, stop = compared
         began = _clock.now()
         counted = None if weights is None else weights[rows.counts]
         overall = float(np.average(rows.values[rows.counts], weights=counted))
         complexity = complexity_of(rules, tables.attributes)
         everything = rule_sides(rules, rows.values, rows.counts, weights, binary=rows.binary)
-        # To order and to list so many rules takes about as long as to sum them up has. Where the
-        # rules are the first ones, there is nothing to fall back on.
-        tested = self._tested(
-            everything, rules, rows, weights, rng, deadline - (_clock.now() - began),
-            gives_up=rules.max_conditions > 1,
-        )  # fmt: skip
-        began = _clock.now()
+        # To order and to list so many rules takes about as long as to sum them up has.
+        until = deadline - (_clock.now() - began)
+        tested = self._tested(everything, rules, rows, weights, rng, until, gives_up=gives_up)
         alone = float(stats.norm.isf((1 - self.confidence) / 2))
         critical = alone if tested is None else tested.critical
         found = compare_rules(
@@ -522,7 +532,7 @@ class SubgroupAuditor(SubgroupResults):
             confidence=self.confidence,
         )
         listed = {name: np.asarray(values) for name, values in short._asdict().items()}
-        return results | {"overall_": overall, "_short": listed}, _clock.now() - began
+        return results | {"overall_": overall, "_short": listed}
 
     def _warn_of_no_disparity(self, values: Floats) -> None:
         """Warn if the metric has the same value in all rows that count."""

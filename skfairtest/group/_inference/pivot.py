@@ -24,15 +24,12 @@ class Simultaneous(NamedTuple):
     critical : float
         How far a signed root must be from 0 to show a difference, and how many standard errors the
         intervals reach, about.
-    p_value : ndarray or None
-        The least family-wise error at which equality is refuted, if it was computed.
     """
 
     low: Floats
     high: Floats
     differs: Bools
     critical: float
-    p_value: Floats | None = None
 
 
 def known(sides: Sides) -> Bools:

@@ -21,8 +21,8 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.group._inference.counting import RowSets, rule_sides, shape_of
 from skfairtest.group._inference.pivot import Simultaneous, interval_at, known, signed_root
 
-#: Entries of one table of sums over rules and resamples: 16 MB each.
-MAX_ENTRIES = 2**21
+#: Entries of one table of sums over rules and resamples: 16 MB each of counts.
+MAX_ENTRIES = 2**22
 #: Rows that the smallest group has, at least, in a sample of the rows that is permuted.
 LEAST_ROWS = 400
 
@@ -113,24 +113,32 @@ def resampled(
             f"expected at least {int(np.ceil(1 / (1 - confidence))) - 1}. Raise n_resamples, or "
             "lower confidence."
         )
-    steps = _StepDown(signed_root(sides), n_largest)
+    observed = signed_root(sides)
+    # All at once are known no better than one by itself, also where permutations change nothing.
+    alone = float(stats.norm.isf((1 - confidence) / 2))
+    counted = values[counts]
+    if counted.min() == counted.max():
+        return Resampled(observed, np.zeros(len(observed), dtype=bool), alone)
     rows = _enough_rows(sides, values, counts, weights, rng)
     compared = _Comparison(sides, rules, values, counts, weights)
     if len(rows) < len(values):
         compared = compared.among(rows)
-    draws = [compared.permuted(rng, n_resamples)]
-    if not sides.binary:
-        draws.append(compared.multiplied(rng, n_resamples))
-    outcomes = [
-        steps.down(_in_time(roots, (len(draws) - k) * n_resamples, deadline, gives_up))
-        for k, roots in enumerate(draws)
-    ]
-    p_value = np.max([p for p, _ in outcomes], axis=0)
-    # All at once are known no better than one by itself, also where permutations change nothing.
-    alone = float(stats.norm.isf((1 - confidence) / 2))
-    critical = max(alone, *(c for _, c in outcomes))
-    differs = p_value <= 1 - confidence + ROUNDING
-    return Resampled(steps.observed, differs, critical, p_value)
+    kinds = [compared.permuted] if sides.binary else [compared.permuted, compared.multiplied]
+    differs, critical = np.ones(len(observed), dtype=bool), alone
+    for k, kind in enumerate(kinds):
+        left = (len(kinds) - k) * n_resamples
+        began = rng.bit_generator.state
+        for error in (1 - confidence, None):
+            steps = _StepDown(observed, error)
+            blocks = kind(rng, n_resamples, steps)
+            found = steps.down(_in_time(blocks, left, deadline, gives_up), n_largest)
+            if found is not None:
+                break
+            rng.bit_generator.state = began
+        assert found is not None, "where no rule is near, all are looked at"
+        differs &= found[0]
+        critical = max(critical, found[1])
+    return Resampled(observed, differs, critical)
 
 
 class Resampled(NamedTuple):
@@ -144,14 +152,11 @@ class Resampled(NamedTuple):
         Where equality is refuted.
     critical : float
         How far all intervals reach, as a distance of a root from 0.
-    p_value : ndarray
-        The least family-wise error at which equality is refuted.
     """
 
     observed: Floats
     differs: Bools
     critical: float
-    p_value: Floats
 
     def intervals(self, sides: Sides, places: Any = slice(None)) -> Simultaneous:
         """Intervals of the differences of some of the rules, which have these sides.
@@ -159,22 +164,27 @@ class Resampled(NamedTuple):
         They are searched for, which takes a while for each rule: those that nobody is shown need
         none.
         """
-        observed, differs, critical, p_value = self
+        observed, differs, critical = self
         observed, differs = observed[places], differs[places]
         low, high = interval_at(sides, critical)
         low = np.where(differs & (observed > 0), np.maximum(low, 0.0), low)
         high = np.where(differs & (observed < 0), np.minimum(high, 0.0), high)
-        return Simultaneous(low, high, differs, critical, p_value[places])
+        return Simultaneous(low, high, differs, critical)
+
+
+#: What a block of resamples says of all rules: the largest distance of those that are near 0, and
+#: of the others each root in the direction that was observed.
+Block = tuple[Floats, Floats]
 
 
 def _in_time(
-    blocks: Iterator[Floats], n_resamples: int, deadline: float, gives_up: bool
-) -> Iterator[Floats]:
+    blocks: Iterator[Block], n_resamples: int, deadline: float, gives_up: bool
+) -> Iterator[Block]:
     """The same blocks, as long as so many resamples can be looked at in time."""
     began, done = _clock.now(), 0
     for block in blocks:
         yield block
-        done += block.shape[1]
+        done += len(block[0])
         now = _clock.now()
         needed = (now - began) * (n_resamples - done) / done if gives_up else 0.0
         if now + needed > deadline:
@@ -204,31 +214,57 @@ def _enough_rows(
 
 
 class _StepDown:
-    """Compares what was observed with maxima of resamples, from the most distant rule on."""
+    """Compares what was observed with maxima of resamples, from the most distant rule on.
 
-    def __init__(self, observed: Floats, n_largest: int) -> None:
-        self.observed = observed
-        self.n_largest = n_largest
-        self.order = np.argsort(np.abs(observed), kind="stable")  # the steps go down from the end
-        self.sign = np.where(observed[self.order] < 0, -1.0, 1.0)[:, None]
-        self.distance = np.abs(observed[self.order])[:, None] - ROUNDING
+    Attributes
+    ----------
+    near : ndarray of int
+        Rules so near to 0 that they are hardly ever refuted: only their maxima are looked at.
+    far : ndarray of int
+        The others, the most distant last: the steps go down from the end.
+    sign : ndarray of shape (n_rules, 1)
+        Directions of the differences.
+    """
 
-    def down(self, blocks: Iterator[Floats]) -> tuple[Floats, float]:
-        """Adjusted p-values, and the maximum that few resamples exceed."""
-        exceeded = np.zeros(len(self.order), dtype=np.intp)
-        largest = []
-        for block in blocks:
-            leading = self.sign * block[self.order]
+    def __init__(self, observed: Floats, error: float | None) -> None:
+        distance = np.abs(observed)
+        order = np.argsort(distance, kind="stable")
+        # The maximum over so many rules is rarely smaller than three quarters of Bonferroni's.
+        numbers = np.arange(1, 1 if error is None else len(order) + 1)
+        least = 0.75 * stats.norm.isf((error or 1.0) / 2 / numbers)
+        n_near = int(numbers[distance[order[: len(numbers)]] <= least].max(initial=0))
+        self.least = float(least[n_near - 1]) if n_near else 0.0
+        self.near, self.far = order[:n_near], order[n_near:]
+        self.sign = np.where(observed < 0, -1.0, 1.0)[:, None]
+        self.distance = distance[self.far, None] - ROUNDING
+
+    def block(self, roots: Floats) -> Block:
+        """What matters of the roots of all rules in some resamples."""
+        largest = np.abs(roots[self.near]).max(axis=0, initial=0.0)
+        return largest, self.sign[self.far] * roots[self.far]
+
+    def down(self, blocks: Iterator[Block], n_largest: int) -> tuple[Bools, float] | None:
+        """Which rules differ, and the maximum that few resamples exceed.
+
+        None where rules that are near 0 might differ, too.
+        """
+        exceeded = np.zeros(len(self.far), dtype=np.intp)
+        first, last = [], []
+        for largest, leading in blocks:
             # The claims "not the other way round" are never refuted, and stay in each maximum.
-            opposite = (-leading).max(axis=0, initial=0.0)
-            maxima = np.maximum(np.maximum.accumulate(leading, axis=0), opposite)
-            exceeded += (maxima >= self.distance).sum(axis=1)
-            largest.append(maxima[-1] if len(maxima) else opposite)
-        every = np.sort(np.concatenate(largest))
-        steps = (1 + exceeded) / (len(every) + 1)
-        p_value = np.empty(len(self.order))
-        p_value[self.order] = np.maximum.accumulate(steps[::-1])[::-1]
-        return np.where(self.observed == 0, 1.0, p_value), float(every[-self.n_largest])
+            opposite = -leading.min(axis=0, initial=0.0)
+            maxima = np.vstack([np.maximum(largest, opposite), leading])
+            np.maximum.accumulate(maxima, axis=0, out=maxima)
+            exceeded += (maxima[1:] >= self.distance).sum(axis=1)
+            first.append(maxima[0])
+            last.append(maxima[-1])
+        if len(self.near) and (np.concatenate(first) >= self.least).sum() < n_largest:
+            return None
+        # Of all that are further away, none may be exceeded by too many.
+        refuted = np.minimum.accumulate((exceeded < n_largest)[::-1])[::-1]
+        differs = np.zeros(len(self.sign), dtype=bool)
+        differs[self.far] = refuted
+        return differs, float(np.sort(np.concatenate(last))[-n_largest])
 
 
 class _Comparison(NamedTuple):
@@ -248,12 +284,43 @@ class _Comparison(NamedTuple):
         sides = sides._replace(n=np.where(self.sides.n > 0, sides.n, 0.0))
         return _Comparison(sides, rules, values, counts, weights)
 
-    def permuted(self, rng: np.random.Generator, n_resamples: int) -> Iterator[Floats]:
-        """Signed roots of permuted values, in blocks of shape (n_rules, k)."""
+    def permuted(
+        self, rng: np.random.Generator, n_resamples: int, steps: _StepDown
+    ) -> Iterator[Block]:
+        """Signed roots of permuted values."""
+        if self.sides.binary and self.weights is None:
+            return self._counted(rng, n_resamples, steps)
+        return map(steps.block, self._permuted(rng, n_resamples))
+
+    def _counted(
+        self, rng: np.random.Generator, n_resamples: int, steps: _StepDown
+    ) -> Iterator[Block]:
+        """Those of rows that each weigh 1, and have a case or not."""
+        n_cases = int(np.rint(self.values[self.counts].sum()))
+        table = _RootTable(self.sides, int(self.counts.sum()), n_cases, steps)
+        for here in self._blocks(n_resamples):
+            yield table.block(self.rules.sums(self._cases(rng, here).T))
+
+    def _cases(self, rng: np.random.Generator, n_resamples: int) -> Bools:
+        """Who has a case in permutations, a row each: to draw a few is quicker than to deal."""
+        places = np.flatnonzero(self.counts)
+        n_cases = int(np.rint(self.values[places].sum()))
+        few = min(n_cases, len(places) - n_cases)
+        cases = np.full((n_resamples, len(self.values)), few < n_cases)
+        cases[:, ~self.counts] = False
+        for resample in cases:
+            drawn = rng.choice(len(places), few, replace=False, shuffle=False)
+            resample[places[drawn]] = few == n_cases
+        return cases
+
+    def _blocks(self, n_resamples: int, n_columns: int = 1) -> list[int]:
+        """How many resamples are looked at at a time."""
+        size = max(1, MAX_ENTRIES // (n_columns * max(len(self.values), self.rules.n_rules)))
+        return [min(size, n_resamples - start) for start in range(0, n_resamples, size)]
+
+    def _permuted(self, rng: np.random.Generator, n_resamples: int) -> Iterator[Floats]:
         sides, rules, values, counts, weights = self
-        n_rows, n_rules = len(values), rules.n_rules
-        n_columns = 1 if sides.binary else 2
-        k = max(1, MAX_ENTRIES // (n_columns * max(n_rows, n_rules)))
+        n_rows, n_columns = len(values), 1 if sides.binary else 2
         places = np.flatnonzero(counts)
         w = np.ones(len(places)) if weights is None else weights[places]
         dealt = values[places] - (0.0 if sides.binary else np.average(values[places], weights=w))
@@ -263,15 +330,11 @@ class _Comparison(NamedTuple):
         inside = rules.sums(column)
         outside = w.sum() - inside
         n, n_out = sides.n[:, None], sides.n_out[:, None]
-        table = _RootTable(sides, values[places]) if sides.binary and weights is None else None
-        for start in range(0, n_resamples, k):
-            here = min(k, n_resamples - start)
-            drawn = rng.permuted(np.broadcast_to(dealt, (here, len(dealt))), axis=1).T
-            if table is not None:
-                events = np.zeros((n_rows, here), dtype=bool)  # truth values are counted fast
-                events[places] = drawn == 1
-                yield table.roots(rules.sums(events))
-                continue
+        for here in self._blocks(n_resamples, n_columns):
+            if sides.binary:
+                drawn = self._cases(rng, here)[:, places].T
+            else:
+                drawn = rng.permuted(np.broadcast_to(dealt, (here, len(dealt))), axis=1).T
             columns = np.zeros((n_rows, n_columns * here))
             columns[places, :here] = w[:, None] * drawn
             if not sides.binary:
@@ -291,11 +354,11 @@ class _Comparison(NamedTuple):
             inner, outer = (n, mean, spread), (n_out, mean_out, spread_out)
             yield signed_root(Sides(*inner, *outer, sides.binary, sides.shape))
 
-    def multiplied(self, rng: np.random.Generator, n_resamples: int) -> Iterator[Floats]:
+    def multiplied(
+        self, rng: np.random.Generator, n_resamples: int, steps: _StepDown
+    ) -> Iterator[Block]:
         """Differences of values times normal numbers, each rule's with variance 1."""
         sides, rules, values, counts, weights = self
-        n_rows, n_rules = len(values), rules.n_rules
-        k = max(1, MAX_ENTRIES // max(n_rows, n_rules))
         w = counts.astype(float) if weights is None else np.where(counts, weights, 0.0)
         middle = float(np.average(values[counts], weights=w[counts]))
         moved = np.where(counts, w * (values - middle), 0.0)
@@ -311,11 +374,10 @@ class _Comparison(NamedTuple):
         share, share_out = (
             (scale / np.where(used, side, 1.0))[:, None] for side in (size, size_out)
         )
-        for start in range(0, n_resamples, k):
-            here = min(k, n_resamples - start)
-            drawn = rng.standard_normal((here, n_rows)).T * moved[:, None]
+        for here in self._blocks(n_resamples):
+            drawn = rng.standard_normal((here, len(values))).T * moved[:, None]
             sums = rules.sums(drawn)
-            yield share * sums - share_out * (drawn.sum(axis=0) - sums)
+            yield steps.block(share * sums - share_out * (drawn.sum(axis=0) - sums))
 
 
 def _spread(squares: Floats, mean: Floats, n: Floats) -> Floats:
@@ -325,31 +387,55 @@ def _spread(squares: Floats, mean: Floats, n: Floats) -> Floats:
 class _RootTable:
     """Signed roots of counts, whose logarithms are looked up: permutations are many."""
 
-    def __init__(self, sides: Sides, values: Floats) -> None:
-        numbers = np.arange(1, len(values) + 1, dtype=float)
+    def __init__(self, sides: Sides, n_rows: int, n_cases: int, steps: _StepDown) -> None:
+        numbers = np.arange(1, n_rows + 1, dtype=float)
         self.terms = np.concatenate([[0.0], numbers * np.log(numbers)])
-        self.n_events = int(np.rint(values.sum()))
-        self.n = np.rint(sides.n).astype(np.intp)[:, None]
-        self.n_out = np.rint(sides.n_out).astype(np.intp)[:, None]
-        n_others = len(values) - self.n_events
-        rows, events, others = self.terms[[len(values), self.n_events, n_others]]
-        self.constant = rows - events - others - self.terms[self.n] - self.terms[self.n_out]
+        self.n_cases, self.n_rows, self.steps = n_cases, n_rows, steps
+        self.constant = self.terms[n_rows] - self.terms[[n_cases, n_rows - n_cases]].sum()
+        n, n_out = (np.rint(side).astype(np.int32) for side in (sides.n, sides.n_out))
         # A side that was set to 0 or is empty has no roots.
-        self.held = (self.n > 0) & (self.n_out > 0)
+        self.n = np.where((n > 0) & (n_out > 0), n, 0)
+        # The more cases of equally many rows, the larger the root: it is computed for the most and
+        # the fewest cases of some rules of as many rows, a row of this table each.
+        near = steps.near[np.argsort(self.n[steps.near], kind="stable")]
+        first = np.flatnonzero(np.diff(self.n[near], prepend=-1))
+        length = np.diff(first, append=len(near))
+        width = min(16, max(1, round(len(near) / max(1, len(first)))))
+        parts = -(-length // width)
+        start = np.repeat(first, parts) + width * _each(parts)
+        last = np.repeat(first + length - 1, parts)
+        self.alike = near[np.minimum(start[:, None] + np.arange(width), last[:, None])]
 
-    def roots(self, sums: Floats) -> Floats:
-        x = np.rint(sums).astype(np.intp)
-        # Where a side is left out, its sums lie outside the table.
-        x = np.where(self.held, x, 0)
-        n = np.where(self.held, self.n, 0)
-        n_out = np.where(self.held, self.n_out, self.n_events)
-        half = (
-            self.terms[x]
-            + self.terms[n - x]
-            + self.terms[self.n_events - x]
-            + self.terms[n_out - self.n_events + x]
-            + self.constant
-        )
-        larger = x * n_out > (self.n_events - x) * n
+    def block(self, sums: Floats) -> Block:
+        """What matters of the roots of all rules with so many cases inside."""
+        far = self.steps.far
+        leading = self.steps.sign[far] * self.roots(sums[far], self.n[far])
+        if not len(self.alike):
+            return np.zeros(sums.shape[1]), leading
+        first, *others = self.alike.T
+        most = sums[first]
+        least = most.copy()
+        for other in others:
+            found = sums[other]
+            np.maximum(most, found, out=most)
+            np.minimum(least, found, out=least)
+        roots = (self.roots(ends, self.n[first]) for ends in (most, least))
+        return np.maximum(*(np.abs(ends).max(axis=0) for ends in roots)), leading
+
+    def roots(self, sums: Floats, n: Ints) -> Floats:
+        """Signed roots of so many cases among so many rows, a row of the matrix each."""
+        x, n = np.rint(sums).astype(np.int32), n[:, None]
+        x *= n > 0
+        n_out, cases = np.where(n, self.n_rows - n, self.n_cases), self.n_cases
+        half = self.terms[x]
+        for places in (n - x, cases - x, x + (n_out - cases)):
+            half += self.terms[places]
+        half += self.constant - self.terms[n] - self.terms[self.n_rows - n]
         root = np.sqrt(2 * np.clip(half, 0, None))
-        return np.where(self.held, np.where(larger, root, -root), 0.0)
+        smaller = x * float(self.n_rows) <= n * float(cases)
+        return np.where(n > 0, np.where(smaller, -root, root), 0.0)
+
+
+def _each(lengths: Ints) -> Ints:
+    """0, 1, ... for each of some lengths, one after the other."""
+    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

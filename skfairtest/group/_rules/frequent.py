@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,10 @@ from skfairtest.group._rules.cells import DistinctRows
 
 #: Rules beyond which nobody reads, and intervals that hold for all of them say little.
 MOST_RULES = 1_000_000
+#: Columns beyond which sums are products of matrices.
+MANY_COLUMNS = 8
+#: Candidates times words of their rows that are looked at before numba is loaded: half a second.
+MUCH_WORK = 2**28
 #: Parents, last conditions, counts and marks of rules.
 Found = tuple[Ints, Ints, Ints, NDArray[np.uint64]]
 
@@ -46,8 +50,8 @@ class FrequentRules:
     weights : ndarray of int of shape (n_rows,), default=None
         How many rows of the data each row stands for, where equal ones are taken together.
     compiled : bool, default=None
-        Whether to use numba; None where it is installed and there are many candidates. The same
-        rules and sums either way.
+        Whether to use numba; None where it is installed and the search is long. The same rules and
+        sums either way.
 
     Attributes
     ----------
@@ -97,16 +101,11 @@ class FrequentRules:
     def _find(self, max_conditions: int, compiled: bool | None, deadline: float) -> None:
         """Find all rules of up to so many conditions."""
         self.max_conditions = int(min(max_conditions, len(self.columns)))
-        if compiled is None:
-            # For fewer candidates numba is not worth the second that its import takes.
-            compiled = self._n_candidates(self.max_conditions) > 20_000
-            if compiled:
-                from skfairtest.workers._compiled import AVAILABLE as compiled
-        self.compiled = compiled
         nothing = (np.empty(0, dtype=np.int64),) * 3
         found: Found = (*nothing, np.empty(0, dtype=np.uint64))
+        self.compiled = bool(compiled)
         if len(self.attribute):
-            found = self._search(deadline)
+            found = self._search(compiled, deadline)
         self.parents, self.last, self.counts, self.marks = found
         self.depths = depths_of(self.parents)
 
@@ -121,7 +120,7 @@ class FrequentRules:
             If there are too many.
         """
         more = copy.copy(self)
-        more._find(self.max_conditions + 1, None, deadline)
+        more._find(self.max_conditions + 1, self.compiled or None, deadline)
         return more
 
     def _frequent_conditions(self, weights: NDArray[Any] | None, least: float) -> tuple[Ints, Ints]:
@@ -136,14 +135,6 @@ class FrequentRules:
             count.append(counts[frequent])
         order = np.argsort(np.concatenate(count), kind="stable")
         return np.concatenate(attribute)[order], np.concatenate(value)[order]
-
-    def _n_candidates(self, max_conditions: int) -> float:
-        """How many rules there are of frequent conditions, frequent or not."""
-        counts = np.zeros(max_conditions + 1)
-        counts[0] = 1
-        for n_conditions in np.bincount(self.attribute, minlength=len(self.columns)):
-            counts[1:] += counts[:-1] * n_conditions
-        return float(counts[1:].sum())
 
     def _condition_bits(self) -> NDArray[np.uint64]:
         """The rows of each condition as bits."""
@@ -178,12 +169,20 @@ class FrequentRules:
         """Share of the rows that each rule holds for."""
         return self.counts / self.total
 
-    def _search(self, deadline: float) -> Found:
+    def _search(self, compiled: bool | None, deadline: float) -> Found:
         least, most = int(self._least), self.max_conditions
-        if not self.compiled:
-            return _search_with_numpy(
-                self._bits, self._planes, self.attribute, least, most, deadline
-            )
+        if not compiled:
+            work = math.inf if compiled is False else MUCH_WORK
+            arguments = (self._bits, self._planes, self.attribute, least, most, deadline)
+            try:
+                return _search_with_numpy(*arguments, work)
+            except _MuchWork:
+                # For less of it numba is not worth the second that its import takes.
+                from skfairtest.workers._compiled import AVAILABLE
+
+                if not AVAILABLE:
+                    return _search_with_numpy(*arguments, math.inf)
+            self.compiled = True
         from skfairtest.group._rules.kernels import search
 
         # Memory is taken as it is written to, so arrays for the largest number cost nothing.
@@ -224,55 +223,76 @@ class FrequentRules:
         Returns
         -------
         ndarray of float of shape (n_rules, k)
-            The sums. What is outside of a rule is the sum of all rows less this.
+            The sums; of many columns that are counted in four bytes, which are exact. What is
+            outside of a rule is the sum of all rows less this.
         """
         V = np.asarray(V)
-        sums = np.empty((self.n_rules, V.shape[1]))
-        if not self.n_rules:
-            return sums
-        if self.compiled and (V.dtype == bool or bool(((V == 0) | (V == 1)).all())):
-            from skfairtest.group._rules.kernels import count_common
-
-            columns = np.stack([bits_of_rows(column != 0) for column in V.T])
-            count_common(self._bits, self.parents, self.last, self.depths, columns, sums)
-            return sums
-        cells = self._different_rows()
-        # Few columns are added up cell by cell, which looks at the rows inside of each rule alone.
-        if V.shape[1] > 8:
-            return self._products(cells, V, sums)
-        codes = np.ascontiguousarray(cells.codes.T)
-        table, member = _of_cells(cells, V), self._member_table()
+        is_counted = V.dtype == bool or bool(((V == 0) | (V == 1)).all())
+        if V.shape[1] > MANY_COLUMNS or not self.n_rules:
+            return self._products(V, is_counted)
+        if is_counted:
+            return self._counted(np.stack([bits_of_rows(column != 0) for column in V.T]))
         if not self.compiled:
-            return _add_up_with_numpy(
-                codes, self.attribute, member, self.parents, self.last, self.depths, table
-            )
+            return self._products(V, is_counted)
+        # Few columns are added up cell by cell, which looks at the rows inside of each rule alone.
         from skfairtest.group._rules.kernels import add_up
 
-        add_up(codes, self.attribute, member, self.last, self.depths, table, sums)
+        cells, sums = self._different_rows(), np.empty((self.n_rules, V.shape[1]))
+        codes, table = np.ascontiguousarray(cells.codes.T), _of_cells(cells, V)
+        add_up(codes, self.attribute, self._member_table(), self.last, self.depths, table, sums)
         return sums
 
-    def _products(self, cells: DistinctRows, V: NDArray[Any], sums: Floats) -> Floats:
-        """Sums of many columns, as products of matrices: ten times as many terms, all quick."""
-        table, named = V, self.columns
-        if 2 * len(cells.codes) < self.n_rows:
-            table, named = _of_cells(cells, V), list(cells.codes.T)
-        table = np.ascontiguousarray(table, dtype=np.float64)
-        member = self._member_table()
-        held = np.array(
-            [row[named[j]] for j, row in zip(self.attribute, member, strict=True)], dtype=bool
-        )
-        # 16 MB at a time of the matrix that says which row is inside of which rule.
-        size = max(1, 2**21 // len(table))
-        inside = np.empty((int(self.depths.max()) + 1, len(table)), dtype=bool)
-        inside[0] = True
-        block = np.empty((min(size, self.n_rules), len(table)))
+    def _counted(self, columns: NDArray[np.uint64]) -> Floats:
+        """How many rows of each rule are in each of some sets."""
+        sums = np.empty((self.n_rules, len(columns)))
+        if self.compiled:
+            from skfairtest.group._rules.kernels import count_common
+
+            count_common(self._bits, self.parents, self.last, self.depths, columns, sums)
+            return sums
+        for some, inside in self._held_by_rules(self._bits, 2**17 // self._bits.shape[1]):
+            for k, column in enumerate(columns):
+                sums[some, k] = _counts_of(inside & column)
+        return sums
+
+    def _held_by_rules(
+        self, bits: NDArray[np.uint64], size: int
+    ) -> Iterator[tuple[slice, NDArray[np.uint64]]]:
+        """So many rules at a time, and the rows of each as bits, by those of the conditions."""
+        conditions = np.full((self.n_rules, int(self.depths.max(initial=0))), -1)
+        at, todo = np.arange(self.n_rules), np.arange(self.n_rules)
+        for column in conditions.T:
+            column[todo] = self.last[at]
+            above = self.parents[at]
+            todo, at = todo[above >= 0], above[above >= 0]
+        bits = np.vstack([bits, np.full((1, bits.shape[1]), ~np.uint64(0))])  # -1: no condition
+        size = max(1, size)
         for start in range(0, self.n_rules, size):
-            stop = min(start + size, self.n_rules)
-            for rule in range(start, stop):
-                depth = self.depths[rule]
-                np.logical_and(inside[depth - 1], held[self.last[rule]], out=inside[depth])
-                block[rule - start] = inside[depth]
-            sums[start:stop] = block[: stop - start] @ table
+            some = slice(start, min(start + size, self.n_rules))
+            first, *others = conditions[some].T
+            inside = bits[first]
+            for other in others:
+                inside &= bits[other]
+            yield some, inside
+
+    def _products(self, V: NDArray[Any], is_counted: bool) -> Floats:
+        """Sums as products of matrices: many more terms, all quick."""
+        table, bits = V, self._bits
+        if not is_counted and self.n_rules:
+            cells = self._different_rows()
+            if 2 * len(cells.codes) < self.n_rows:
+                table, members = _of_cells(cells, V), self._member_table()
+                bits = np.stack([
+                    bits_of_rows(member[cells.codes[:, j]] > 0)
+                    for j, member in zip(self.attribute, members, strict=True)
+                ])  # fmt: skip
+        # Numbers of rows below 2**24 are exact in four bytes.
+        table = table.astype(np.float32 if is_counted and len(table) < 2**24 else np.float64)
+        sums = np.empty((self.n_rules, table.shape[1]), dtype=table.dtype)
+        # 4 MB at a time of the matrix that says which row is inside of which rule.
+        for some, inside in self._held_by_rules(bits, 2**20 // len(table)):
+            held = np.unpackbits(inside.view(np.uint8), axis=1, count=len(table))
+            np.matmul(held.astype(table.dtype), table, out=sums[some])
         return sums
 
     def _different_rows(self) -> DistinctRows:
@@ -421,20 +441,22 @@ def _weigh(bits: NDArray[np.uint64], planes: NDArray[np.uint64]) -> Ints:
     """Rows of each set of cells."""
     if not len(planes):
         return _counts_of(bits)
-    each = _counts_of(bits[:, None, :] & planes)
+    each = _counts_of(bits[..., None, :] & planes)
     return np.asarray(each @ (1 << np.arange(len(planes))))
 
 
-def _marks_of(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _marks_of(bits: NDArray[np.uint64], names: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """A number that tells sets apart, of each row of words."""
-    # The numbers name places and decide nothing: the seed is of no account.
-    names = np.random.default_rng(0).integers(2**64, size=bits.shape[1], dtype=np.uint64)
     mix = np.uint64(0x9E3779B97F4A7C15)  # odd, with bits in no order, which mix those of others
     mixed = (bits ^ names) * mix
     mixed ^= mixed >> np.uint64(32)
     mixed *= mix
     mixed ^= mixed >> np.uint64(29)
     return np.asarray(mixed.sum(axis=1, dtype=np.uint64))
+
+
+class _MuchWork(Exception):
+    """The search is long, so that a compiled one is worth its start."""
 
 
 def _search_with_numpy(
@@ -444,35 +466,57 @@ def _search_with_numpy(
     least: int,
     max_conditions: int,
     deadline: float,
+    most_work: float,
 ) -> Found:
     """The same rules in the same order as the compiled search."""
     parents: list[int] = []
     last: list[int] = []
     counts: list[int] = []
     marks: list[int] = []
+    # The numbers name places and decide nothing: the seed is of no account.
+    names: Any = np.random.default_rng(0).integers(2**64, size=bits.shape[1], dtype=np.uint64)
+    work = 0
 
-    def grow(held: NDArray[np.uint64], ahead: Ints, n_rows: Ints, parent: int, depth: int) -> None:
+    def both(held: Any, ahead: Ints) -> Iterator[tuple[bool, Bools, Ints]]:
+        """For each set whether it has enough in common with any behind it, which, and how much."""
+        nonlocal work
+        n, size = len(held), max(1, 2**16 // held.size)
+        for start in range(0, n, size):
+            some, others = slice(start, start + size), slice(start + 1, n)
+            # What NumPy takes for a few calls is as long as for some thousands of words.
+            work += 2**13 + len(held[some]) * held[others].size
+            if work > most_work:
+                raise _MuchWork
+            _clock.check_time(deadline)
+            common = _weigh(held[some, None] & held[None, others], planes)
+            enough = common >= least
+            enough &= attribute[ahead[some], None] != attribute[ahead[others]]
+            enough = np.triu(enough)
+            goes_on: Any = enough.any(axis=1)
+            yield from zip(goes_on.tolist(), enough, common, strict=True)
+
+    def grow(held: Any, ahead: Ints, n_rows: Ints, parent: int, depth: int) -> None:
         """Add what goes on from a parent by the conditions ahead, and what goes on from that."""
-        own = (ahead.tolist(), n_rows.tolist(), _marks_of(held).tolist())
         if len(parents) + len(ahead) > MOST_RULES:
             raise RuleLimitExceeded
-        for p, (condition, count, mark) in enumerate(zip(*own, strict=True)):
-            _clock.check_time(deadline)
+        own = (ahead.tolist(), n_rows.tolist(), _marks_of(held, names).tolist())
+        if depth == max_conditions or len(ahead) == 1:
+            parents.extend([parent] * len(ahead))
+            for found, here in zip((last, counts, marks), own, strict=True):
+                found.extend(here)
+            return
+        size = max(1, 2**16 // held.size)
+        rules = zip(*own, both(held, ahead), strict=True)
+        for p, (condition, count, mark, (goes_on, enough, common)) in enumerate(rules):
             parents.append(parent)
             last.append(condition)
             counts.append(count)
             marks.append(mark)
-            if depth == max_conditions:
-                continue
-            others = ahead[p + 1 :]
-            others = others[attribute[others] != attribute[condition]]
-            if len(others):
-                inner = bits[others] & held[p]
-                common = _weigh(inner, planes)
-                enough = common >= least
-                if enough.any():
-                    number = len(parents) - 1
-                    grow(inner[enough], others[enough], common[enough], number, depth + 1)
+            if goes_on:
+                chosen = np.flatnonzero(enough)
+                others = chosen + 1 + p - p % size
+                inner, number = held[others] & held[p], len(parents) - 1
+                grow(inner, ahead[others], common[chosen], number, depth + 1)
 
     grow(bits, np.arange(len(bits)), _weigh(bits, planes), -1, 1)
     return (
@@ -487,38 +531,3 @@ def _of_cells(cells: DistinctRows, V: NDArray[Any]) -> Floats:
     """Sum of each column over the rows of each cell, shape (n_cells, k)."""
     n = len(cells.codes)
     return np.column_stack([np.bincount(cells.of_row, column, minlength=n) for column in V.T])
-
-
-def _add_up_with_numpy(
-    codes: NDArray[Any],
-    attribute: Ints,
-    members: NDArray[np.uint8],
-    parents: Ints,
-    last: Ints,
-    depths: Ints,
-    cells: Floats,
-) -> Floats:
-    """The sums of all rules that go on from the same one at a time."""
-    sums = np.empty((len(depths), cells.shape[1]))
-    order = np.argsort(parents, kind="stable")
-    starts = np.flatnonzero(np.diff(parents[order], prepend=-2))
-    inside: list[Any] = [np.arange(len(cells))] * (int(depths.max()) + 1)
-    for start, stop in zip(starts, [*starts[1:], len(order)], strict=True):
-        rules = order[start:stop]
-        parent = int(parents[rules[0]])
-        depth = 0 if parent < 0 else int(depths[parent])
-        if depth:
-            outer, condition = inside[depth - 1], last[parent]
-            inside[depth] = outer[members[condition][codes[attribute[condition]][outer]] > 0]
-        inner = inside[depth]
-        table = cells[inner]
-        here = last[rules]
-        for j in np.unique(attribute[here]):
-            # Cells of the same value are added up once, whatever the number of conditions.
-            own = attribute[here] == j
-            code = codes[j][inner]
-            values = np.column_stack(
-                [np.bincount(code, column, members.shape[1]) for column in table.T]
-            )
-            sums[rules[own]] = members[here[own]] @ values
-    return sums

@@ -46,7 +46,7 @@ def compare_rules(
         attributes=names,
         sensitive_features=sensitive,
         max_conditions=3,  # longer rules nobody reads
-        max_time=deadline.seconds or 1e9,  # without one, too many rules would be an error
+        max_time=deadline.sooner(math.inf),  # without one, too many rules would be an error
         n_jobs=context.n_jobs,
         random_state=context.seed,
     )
