@@ -11,6 +11,7 @@ from skfairtest.exact._all_inputs import input_of, solve_whole
 from skfairtest.exact._bounds import Bounds
 from skfairtest.exact._verifier import (
     NO_ENGINE,
+    STALLED,
     Attained,
     BoundHistory,
     Engine,
@@ -63,7 +64,7 @@ def close(
         # A search stops as soon as it may, so a part of `rtol` is kept for rounding: what it needs,
         # but half of `rtol` and 1e-9 at most.
         kept = min(1e-9, rtol / 2, 8 * verifier.rounding / least)
-        narrow = SolverLimits(limits.deadline, rtol - kept, note)
+        narrow = limits._replace(rtol=rtol - kept, note=note)
         try:
             result = solve_whole(verifier, search.space, search.so_far.degree, narrow)
         except KeyboardInterrupt:
@@ -137,6 +138,11 @@ def _reason(ended: str, rtol: float, search: SearchHandle, rounding: float) -> s
         )
     if ended == "time":
         return "max_time reached before the gap was closed"
+    if ended == STALLED:
+        return (
+            "the gap was left open as it hardly narrowed: while the boxes looked into doubled in "
+            "number, the bound fell by less than 0.5% (certify goes on)"
+        )
     if ended == "memory":
         return "the memory for open boxes was full before the gap was closed"
     if search.left.queries < 2 * search.cost:

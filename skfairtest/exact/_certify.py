@@ -193,8 +193,9 @@ def certify(
     (True, True)
     """
     return bound(
-        auditor, Readings(), max_time=max_time, rtol=rtol, engine=engine, random_state=random_state
-    )
+        auditor, Readings(), max_time=max_time, rtol=rtol, engine=engine,
+        random_state=random_state, stalls=False,
+    )  # fmt: skip
 
 
 def bound(
@@ -205,13 +206,18 @@ def bound(
     rtol: float = 1e-9,
     engine: str = "auto",
     random_state: int | None = 0,
+    stalls: bool = True,
 ) -> Certificate:
-    """Do what `certify` does, with models that were read before."""
+    """Do what `certify` does, with models that were read before.
+
+    - `stalls`: whether to end before the time where the bounds hardly move any more.
+    """
     check_is_fitted(auditor)
     check_seconds("max_time", max_time)
     check_certificate_params(rtol, engine)
     began = _clock.now()
-    limits = SolverLimits(np.inf if max_time is None else began + float(max_time), rtol)
+    deadline = np.inf if max_time is None else began + float(max_time)
+    limits = SolverLimits(deadline, rtol, stalls=stalls)
     space, method = auditor.space_, auditor.response_method
     model = Model(auditor.estimator_, space, response_method=method, n_jobs=auditor.n_jobs)
     search = SearchHandle(model, space, threshold=auditor.threshold)

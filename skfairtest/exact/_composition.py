@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logsumexp
 
+from skfairtest._progress import tell
 from skfairtest._typing import Floats
 from skfairtest.exact._trees.link_bounds import logistic_gap
 from skfairtest.exact._verifier import NO_ENGINE, SolverLimits, SolverResult, Verifier, unnoted
@@ -391,7 +392,9 @@ class CompositeVerifier(Verifier):
         # The parts may leave half of the gap that is narrow enough for the whole.
         narrow = limits._replace(rtol=limits.rtol / 2, note=unnoted)
         for k, verifier in enumerate(self.verifiers):
-            until = narrow._replace(deadline=limits.by(1 / (len(self.verifiers) - k)))
+            n = len(self.verifiers)
+            tell(k / n, f"part {k + 1} of {n} of the model")
+            until = narrow._replace(deadline=limits.by(1 / (n - k)))
             # Differences of the whole are none of its parts: these begin from nothing.
             result = verifier.solve(0.0, until)
             gaps.append(min(result.upper, verifier.root_bound()))

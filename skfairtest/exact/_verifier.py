@@ -8,9 +8,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from skfairtest import _clock
+from skfairtest._progress import tell
 from skfairtest._typing import Floats
 from skfairtest.exact._bounds import Bounds
 from skfairtest.exact._compared_rows import rows_with_ends
+from skfairtest.finding._words import number
 from skfairtest.space._space import InputSpace
 
 #: What is noted of the bounds at a time.
@@ -58,7 +60,7 @@ class BoundHistory:
         self.points: dict[str, list[float]] = {name: [] for name in COLUMNS}
         self.upper, self.n_boxes = np.inf, 0
         self.twins: Twins | None = None
-        self._lower = 0.0
+        self._lower, self._told = 0.0, -np.inf
 
     def note(
         self, lower: float, upper: float, n_boxes: int, twins: Attained = unattained, /
@@ -67,6 +69,7 @@ class BoundHistory:
         self.upper, self.n_boxes = min(self.upper, upper), max(self.n_boxes, n_boxes)
         if lower > self._lower:
             self._lower, self.twins = lower, twins() or self.twins
+        self.tell()
         points = self.points
         if points["bound"]:
             degree, bound = points["degree"][-1], points["bound"][-1]
@@ -76,6 +79,13 @@ class BoundHistory:
             if lower == degree and upper > bound - 0.01 * (bound - degree):
                 return
         self._add(self._seconds(), lower, upper, n_boxes)
+
+    def tell(self) -> None:
+        """Tell who listens how far both bounds are, a few times a second at most."""
+        now = _clock.now()
+        if now - self._told >= 0.25:
+            self._told = now
+            tell(None, f"between {number(self._lower)} and {number(self.upper)}")
 
     def bounds(self, degree: float, rtol: float, single: float = 0.0) -> Bounds:
         """Return what is known: more than `degree` the model did not confirm."""
@@ -97,11 +107,13 @@ class SolverLimits(NamedTuple):
     """Limits of a search: its deadline, and the relative gap that is narrow enough.
 
     `note` takes the bounds while the gap closes; searches of a part of the whole leave it out.
+    `stalls` says that a search may end where its bounds hardly move any more (`Stall`).
     """
 
     deadline: float
     rtol: float
     note: Note = unnoted
+    stalls: bool = False
 
     @property
     def is_late(self) -> bool:
@@ -112,6 +124,37 @@ class SolverLimits(NamedTuple):
         """Return the moment when a share of the time that is left is over."""
         now = _clock.now()
         return now + share * max(0.0, self.deadline - now)
+
+
+#: What ends a search whose bounds hardly move any more.
+STALLED = "stalled"
+
+
+class Stall:
+    """Whether the bounds of a search hardly move any more, by the work done and not by the time.
+
+    A branch and bound narrows its gap by about as much each time that its boxes double in number.
+    Where they doubled and the bound fell by less than half a percent, and the gap by less than a
+    tenth, four times the time would bring less than a percent.
+
+    - `least`: boxes before which no search stalls.
+    """
+
+    def __init__(self, least: int = 4_000) -> None:
+        self._next: float = least / 2
+        self._points: list[tuple[int, float, float]] = []
+
+    def is_over(self, lower: float, upper: float, n_boxes: int) -> bool:
+        """Take the bounds after so many boxes; return whether there is no point in more."""
+        if n_boxes < self._next:
+            return False
+        self._next = 1.2 * n_boxes
+        self._points.append((n_boxes, upper, upper - lower))
+        before = [point for point in self._points if 2 * point[0] <= n_boxes]
+        if not before:
+            return False
+        _, bound, gap = before[-1]
+        return bound - upper < 0.005 * upper and upper - lower > 0.9 * gap
 
 
 class Pace:

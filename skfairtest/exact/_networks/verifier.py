@@ -17,7 +17,7 @@ from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._networks.settings import DEFAULTS
 from skfairtest.exact._networks.slope_search import SlopeSearch
 from skfairtest.exact._networks.unit_search import UnitSearch
-from skfairtest.exact._verifier import SolverLimits, SolverResult, Verifier
+from skfairtest.exact._verifier import STALLED, SolverLimits, SolverResult, Stall, Verifier
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Features
 from skfairtest.whitebox._layers import Layers
@@ -101,13 +101,20 @@ class NetworkVerifier(Verifier):
             or SlopeSearch.make(boxes, limits, self.settings)
         )  # of scores; None where there is no such search
         pairs = LocalSearch(self.network, np.random.default_rng(0), self.settings)
-        n_idle, n_rounds, queue = 0, 0, boxes.queue
+        n_idle, n_rounds, queue, stall = 0, 0, boxes.queue, Stall()
         while True:
             upper = min(queue.upper, np.inf if scores is None else scores.upper)
             n_boxes = queue.n_boxes + (0 if scores is None else scores.queue.n_boxes)
             limits.note(queue.incumbent, max(upper, queue.incumbent), n_boxes, lambda: queue.twins)
+            stalled = limits.stalls and stall.is_over(queue.incumbent, upper, n_boxes)
             spent = queue.is_spent and (scores is None or scores.queue.is_spent)
-            if upper <= queue.enough or queue.top <= queue.enough or limits.is_late or spent:
+            if (
+                upper <= queue.enough
+                or queue.top <= queue.enough
+                or limits.is_late
+                or spent
+                or stalled
+            ):
                 break
             n_rounds += 1
             # The local search rests after 60 perturbations in a row without a better pair. It has
@@ -125,7 +132,7 @@ class NetworkVerifier(Verifier):
                         scores.step(queue.enough)
         reason = "closed"
         if upper > queue.enough and queue.top > queue.enough:
-            reason = "time" if limits.is_late else "memory"
+            reason = "time" if limits.is_late else STALLED if stalled else "memory"
         return SolverResult(
             queue.incumbent, max(queue.incumbent, upper), queue.twins, n_boxes, reason
         )

@@ -289,6 +289,7 @@ class CompiledSearch(TreeSearch):
     """
 
     library = "numba"
+    least_boxes = 200_000  # which take about as long as 4,000 do with NumPy
 
     def __init__(
         self,

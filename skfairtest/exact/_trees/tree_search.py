@@ -12,7 +12,7 @@ from skfairtest._typing import Floats
 from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound
 from skfairtest.exact._trees.problem import Problem
 from skfairtest.exact._trees.self_composition import CellBox
-from skfairtest.exact._verifier import Engine, SolverLimits, SolverResult, Twins
+from skfairtest.exact._verifier import STALLED, Engine, SolverLimits, SolverResult, Stall, Twins
 from skfairtest.workers._compiled import plain
 
 
@@ -50,12 +50,14 @@ class TreeSearch(ABC):
     - `twins`: encoded values of a pair that attains the incumbent, if this search found it.
     """
 
-    #: The library that it runs on.
+    #: The library that it runs on, and boxes before which it does not stall.
     library: ClassVar[str]
+    least_boxes: ClassVar[int] = 4_000
 
     def __init__(self, problem: Problem, incumbent: float) -> None:
         self.problem, self.incumbent = problem, incumbent
         self.twins: Twins | None = None
+        self._stall = Stall(self.least_boxes)
 
     @property
     @abstractmethod
@@ -107,6 +109,9 @@ class TreeSearch(ABC):
         while not self.is_done(limits):
             if limits.is_late or self.is_full:
                 reason = "time" if limits.is_late else "memory"
+                break
+            if limits.stalls and self._stall.is_over(self.incumbent, self.upper, self.n_boxes):
+                reason = STALLED
                 break
             self.look(limits)
             self.step(limits)

@@ -19,6 +19,7 @@ from skfairtest.exact._trees.stored_code import how_to_compile, is_compiled
 from skfairtest.exact._trees.tree_search import SETTINGS, TreeSearch
 from skfairtest.exact._verifier import (
     NO_ENGINE,
+    STALLED,
     Attained,
     Engine,
     Note,
@@ -170,7 +171,7 @@ class TreeVerifier(Verifier):
 
     def solve(self, incumbent: float, limits: SolverLimits) -> SolverResult:
         """Return bounds of the largest difference over all outputs."""
-        deadline, rtol, note = limits
+        deadline, rtol, note, stalls = limits
         if not self.problems:
             return SolverResult(incumbent, max(incumbent, self.root_bound()), None, 0, "time")
         uppers = dict(enumerate(self._bounds))
@@ -203,7 +204,8 @@ class TreeVerifier(Verifier):
                 searches[o] = self._search(o, lower, until, compiled)
             search = searches[o]
             search.incumbent = max(search.incumbent, lower)
-            result = search.run(SolverLimits(until, narrow, note_one))
+            # While another search is to take over, this one does not end by itself.
+            result = search.run(SolverLimits(until, narrow, note_one, stalls and not takes_over))
             alone -= _clock.now() - now
             counts[o], reasons[o] = result.n_boxes, result.reason
             uppers[o] = min(result.upper, uppers[o])
@@ -216,7 +218,9 @@ class TreeVerifier(Verifier):
         n_boxes, reason = sum(counts.values()), ended[0] if ended else "closed"
         engine = NO_ENGINE
         if counts:
-            is_short = self.compiled is None and not compiled and reason in ("time", "memory")
+            is_short = (
+                self.compiled is None and not compiled and reason in ("time", "memory", STALLED)
+            )
             library = CompiledSearch.library if compiled else ListSearch.library
             engine = Engine(library, how_to_compile() if is_short else "")
         return SolverResult(lower, upper, twins, n_boxes, reason, engine)
