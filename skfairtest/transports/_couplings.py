@@ -80,7 +80,10 @@ class Quantiles(NamedTuple):
     def at(self, ranks: Floats) -> Floats:
         """Return the numbers at some ranks; beyond all known ones, the first or the last one."""
         at = np.minimum(_places(self.high, ranks - RANK_STEP), len(self.values) - 1)
-        before = np.maximum(at - 1, 0)
+        return self.between(ranks, at, np.maximum(at - 1, 0))
+
+    def between(self, ranks: Floats, at: Ints, before: Ints) -> Floats:
+        """Return the numbers at some ranks, which lie between those of two values each."""
         gap = self.low[at] - self.high[before]
         share = np.where(gap > 0, (ranks - self.high[before]) / np.where(gap > 0, gap, 1), 1.0)
         share = np.clip(share, 0.0, 1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,11 +28,17 @@ class RowRanks:
         self._Z, self._seed = Z, seed
         self._made: NDArray[np.uint64] | None = None
 
+    def of(self, rows: NDArray[np.intp]) -> RowRanks:
+        """Return the numbers of some of the rows, which are not mixed again."""
+        other = RowRanks(self._Z[:0], self._seed)
+        other._made = self._keys[rows]
+        return other
+
     @property
     def _keys(self) -> NDArray[np.uint64]:
         # At the first use: where nothing is equal nobody asks.
         if self._made is None:
-            keys = np.full(len(self._Z), _step(self._seed))
+            keys: NDArray[np.uint64] = np.full(len(self._Z), _step(self._seed))
             for j in range(self._Z.shape[1]):
                 # Minus zero is zero, and one missing value is like another.
                 encoded = self._Z[:, j] + 0.0
@@ -39,15 +47,19 @@ class RowRanks:
             self._made = keys
         return self._made
 
-    def uniform(self, purpose: int, rows: NDArray[np.intp] | slice = slice(None)) -> Floats:
-        """Return numbers in [0, 1), shape (n,): others for each purpose."""
-        keys = self._keys[rows] + _step(purpose + 1)
+    def uniform(
+        self, purpose: int | NDArray[np.intp], rows: NDArray[np.intp] | slice = slice(None)
+    ) -> Floats:
+        """Return numbers in [0, 1), shape (n,): others for each purpose, one or one a row."""
+        keys: NDArray[np.uint64] = self._keys[rows] + _step(purpose + 1)
         numbers: Floats = (_mixed(keys) >> np.uint64(11)).astype(np.float64) * 2.0**-53
         return numbers
 
 
-def _step(times: int) -> np.uint64:
+def _step(times: int | NDArray[np.intp]) -> Any:
     """Return what SplitMix64 adds to a number in so many steps."""
+    if isinstance(times, np.ndarray):
+        return times.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return np.uint64(times * 0x9E3779B97F4A7C15 % 2**64)
 
 
