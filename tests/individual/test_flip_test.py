@@ -27,6 +27,8 @@ from skfairtest.individual._flip_test.flips import (
     largest_by_chance,
     without_errors,
 )
+from skfairtest.individual._flip_test.groups import Groups
+from skfairtest.individual._flip_test.maps import Maps, RepeatedMaps
 from skfairtest.individual._flip_test.quality import distance, outside
 from skfairtest.space._space import InputSpace
 from skfairtest.transports import OptimalTransport, QuantileTransport, SequentialTransport
@@ -796,8 +798,15 @@ def in_time(max_time, model=Rule, transport=TakesTime):
 @pytest.mark.parametrize(
     ("max_time", "left_out"),
     [
-        (12, ["the map was not judged", "0 of 5 maps were learned again"]),
-        (95, ["3 of 5 maps were learned again"]),
+        (
+            12,
+            [
+                "0 of 5 maps were learned again",
+                "the map was not judged",
+                "what columns carry was measured for 0 of 2 moves",
+            ],
+        ),
+        (95, ["2 of 5 maps were learned again"]),
     ],
 )
 def test_a_time_limit_keeps_what_was_done(max_time, left_out):
@@ -825,3 +834,54 @@ def test_columns_are_whole_for_the_moves_that_there_was_time_for():
 def test_a_map_that_is_not_learned_in_time_is_an_error():
     with pytest.raises(ValueError, match=r"max_time=5 s was over before the map was learned"):
         in_time(5)
+
+
+# Maps learned again --------------------------------------------------------------------------
+
+
+class LearnedAnew(QuantileTransport):
+    """Is learned each time as any other transport is."""
+
+
+@pytest.mark.parametrize("groups", [("a", "b"), ("a", "b", "c")])
+@pytest.mark.parametrize("keeps", [False, True])
+def test_what_maps_share_changes_nothing(groups, keeps):
+    rng = np.random.default_rng(2)
+    X, group = make_rows(n=300, groups=groups)
+    X = X.assign(sex=group, half=np.where(rng.random(300) < 0.1, np.nan, rng.normal(size=300)))
+    space = InputSpace().fit(X.assign(same=1, pay=X["pay"].round(1)), ["sex"])
+    of = Groups.of(space, None)
+    counts = np.bincount(rng.integers(0, 300, 300), minlength=300)
+    codes = rng.permutation(of.codes) if keeps else of.codes
+    moved = []
+    for transport in (QuantileTransport(), LearnedAnew()):
+        maps = Maps(transport, space, of)
+        again = RepeatedMaps(maps, maps.learn(space.data, of.codes), space.data)
+        moved.append(again.move_all(codes, counts, keeps=keeps))
+    for one, other in zip(*moved, strict=True):
+        assert (one.own, one.to) == (other.own, other.to)
+        np.testing.assert_array_equal(one.rows, other.rows)
+        np.testing.assert_allclose(one.Z, other.Z, rtol=1e-9, atol=1e-9)
+
+
+def test_results_of_each_stage_are_there_before_the_next():
+    X, group = make_rows()
+    whole = flip_test(Rule(), n_bootstrap=4, random_state=0).fit(X, sensitive_features=group)
+    auditor = flip_test(Rule(), n_bootstrap=4, random_state=0)
+    lacks = {
+        "shares": "0 of 4 maps were learned again",
+        "intervals": "the map was not judged",
+        "quality": "what columns carry was not measured",
+        "columns": "",
+    }
+    for stage in auditor._stages(X, None, group, {}):
+        words = list(lacks.values())[list(lacks).index(stage) :]
+        assert auditor.stop_reason_.partition("; ")[2] == "; ".join(filter(None, words))
+        assert auditor.moved_rate_ == whole.moved_rate_
+        assert auditor.flips_["share"].equals(whole.flips_["share"])
+        assert np.isfinite(auditor.moved_rate_interval_).all() == (stage != "shares")
+        assert np.isfinite(auditor.map_quality_["auc_after"]).all() == (
+            stage in ("quality", "columns")
+        )
+        assert len(auditor.columns_) == (len(whole.columns_) if stage == "columns" else 0)
+    assert stage == "columns" and auditor.flips_.equals(whole.flips_)

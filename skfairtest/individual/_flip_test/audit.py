@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import math
 import warnings
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from skfairtest import _clock
-from skfairtest._progress import Progress
+from skfairtest._progress import Progress, tell
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ConstraintWarning, users_level
-from skfairtest.individual._flip_test.columns import COLUMNS_EVERY, Explained, column_table
+from skfairtest.individual._flip_test.columns import (
+    COLUMNS_EVERY,
+    Again,
+    Explained,
+    column_table,
+)
 from skfairtest.individual._flip_test.flips import (
     Directions,
     Shares,
@@ -23,12 +29,12 @@ from skfairtest.individual._flip_test.flips import (
 )
 from skfairtest.individual._flip_test.groups import Groups
 from skfairtest.individual._flip_test.judge import ComparedGroup, Judge, Outputs
-from skfairtest.individual._flip_test.maps import Map, Maps
-from skfairtest.individual._flip_test.quality import quality_table
+from skfairtest.individual._flip_test.maps import Map, Maps, RepeatedMaps
+from skfairtest.individual._flip_test.quality import distances, held_out_aucs, quality_table
 from skfairtest.individual._flip_test.rows import flips_by_row
 from skfairtest.oracle._model import Model
 from skfairtest.oracle._row_answers import RowAnswers
-from skfairtest.oracle._stop import StopReason, StopSearch
+from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
 from skfairtest.space._space import InputSpace
 from skfairtest.transports._base import warn_of_single_values
 
@@ -53,74 +59,98 @@ class Audit:
     deadline : float
         When it has to end, by `_clock.now`.
 
+    auc_before : dict
+        AUCs between rows as they are, by pairs of groups, which all maps of the same rows share.
+
     Attributes
     ----------
     left_out : list of str
         What there was no time for, in words.
+    missing : dict of str
+        What there is not yet, in words, by the names of the stages that have not ended.
     """
 
     def __init__(
         self, auditor: Any, model: Model, space: InputSpace, groups: Groups,
         rng: np.random.Generator, known: RowAnswers | None, deadline: float,
+        auc_before: dict[tuple[Any, Any], float],
     ) -> None:  # fmt: skip
         self.auditor, self.model, self.space, self.groups = auditor, model, space, groups
-        self.rng, self.deadline = rng, deadline
+        self.rng, self.deadline, self.auc_before = rng, deadline, auc_before
         self.Z = space.data
         self.known, self.n_before = known, model.n_rows
         self.judge = Judge(model, auditor.threshold)
         self.maps = Maps(auditor.transport, space, groups)
         self.again: list[Shares] = []
         self.nulls: list[Shares] = []
+        self.aucs: dict[tuple[int, int], tuple[float, float]] = {}
         self.explained: dict[tuple[int, int], Explained] = {}
-        self.columns_again: dict[tuple[int, int], list[Any]] = {}
+        self.kept: dict[tuple[int, int], Ints] = {}
+        self.columns_again: list[dict[tuple[int, int], Again]] = []
         self.left_out: list[str] = []
+        n = auditor.n_bootstrap
+        self.missing = {
+            "intervals": f"0 of {n} maps were learned again" if n else "",
+            "quality": "the map was not judged",
+            "columns": "what columns carry was not measured",
+        }
 
     def first(self) -> dict[str, Any]:
         """Move all rows, and return what was found."""
-        fitted = self.maps.learn(self.Z, self.groups.codes)
+        self.fitted = self.maps.learn(self.Z, self.groups.codes)
         others = np.setdiff1d(np.arange(self.Z.shape[1]), self.groups.columns)
-        self.moving = getattr(fitted.transport, "moving_", others)
+        self.moving = getattr(self.fitted.transport, "moving_", others)
         known = self.known
         if known is None:
             self.judge.probe(self.Z)
             known = RowAnswers(len(self.Z))
         self.before = Outputs(*known.ask(self.model, self.Z, np.arange(len(self.Z))))
-        moved = fitted.move_all(self.Z, self.groups.codes)
+        moved = self.fitted.move_all(self.Z, self.groups.codes)
         parts = self.judge.compare_all(self.Z, self.before, moved, known)
         self.directions = Directions.of(self.judge, self.Z, self.before, parts)
         self.shares = self._shares(parts, self.groups.codes)
-        order = self._order(fitted) if self.auditor.attribution == "order" else None
-        with suppress(_clock.OutOfTime), self._half_of_time():
-            for part in parts:
-                one = Explained(self.judge, self.Z, part, order, self.rng)
-                self.explained[part.own, part.to] = one
-        with self._half_of_time():
-            quality = quality_table(
-                self.maps, self.Z, moved, self.space.layout, self.auditor.classifier, self.rng
-            )
-        if len(self.explained) < len(parts):
-            self.left_out.append(
-                f"what columns carry was measured for {len(self.explained)} of {len(parts)} moves"
-            )
-        if self._is_late() and quality["auc_after"].isna().any():
-            self.left_out.append("the map was not judged")
+        self.parts, self.distances = parts, distances(self.maps, self.Z, parts, self.space.layout)
         self.n_stay, self.n_moved = (
             sum(part.n_stay for part in moved),
             sum(len(part.rows) for part in moved),
         )
         found = flips_by_row(self.judge, self.Z, self.groups.labels, parts)
-        return found | {"response_": self.model.response, "map_quality_": quality}
+        return found | {"response_": self.model.response}
 
-    def _half_of_time(self) -> AbstractContextManager[None]:
-        """End what is done in a context when half of the time that is left is over."""
-        self._until = self.deadline
-        if self.deadline < math.inf:
-            now = _clock.now()
-            self._until = now + 0.5 * (self.deadline - now)
-        return _clock.ending(self._until)
+    def rest(self, progress: Progress) -> Iterator[tuple[str, BaseException | None]]:
+        """Do what follows, and yield the name of each stage that is over and what ended it early.
 
-    def _is_late(self) -> bool:
-        return self._until < math.inf and _clock.now() >= self._until
+        Intervals have two thirds of the time that is left, and the map's quality half of what is
+        left then.
+        """
+        stages = (
+            ("intervals", 2 / 3, partial(self._repeat, progress)),
+            ("quality", 1 / 2, self._judge_maps),
+            ("columns", 1.0, self._explain),
+        )
+        for name, share, do in stages:
+            error: BaseException | None = None
+            until = self.deadline
+            if until < math.inf:
+                now = _clock.now()
+                until = now + share * (until - now)
+            try:
+                with _clock.ending(until):
+                    do()
+            except BaseException as raised:  # Ctrl-C, too: the caller raises it again
+                error = raised
+            self.missing.pop(name)
+            yield name, error
+            if error is not None:
+                return
+
+    def ended(self, error: BaseException | None) -> StopSearch | None:
+        """Return why the run has ended, by an error or for lack of time; None where it is whole."""
+        left_out = [*self.left_out, *filter(None, self.missing.values())]
+        if error is None and left_out:
+            words = "; ".join(["max_time: all rows were moved", *left_out])
+            return StopSearch(StopReason.MAX_TIME, words)
+        return None if error is None else stopped_by(error)
 
     def _shares(
         self, parts: list[ComparedGroup], codes: Ints, weights: Floats | None = None
@@ -150,61 +180,103 @@ class Audit:
 
     # The same again ----------------------------------------------------------------------------
 
-    def repeat(self, progress: Progress) -> BaseException | None:
-        """Draw rows and learn maps again; return what ended it early."""
+    def _repeat(self, progress: Progress) -> None:
+        """Draw rows and learn maps again."""
         n = self.auditor.n_bootstrap
+        if not n:
+            return
         try:
-            with _clock.ending(self.deadline):
-                for k in range(n):
-                    _clock.check_ending()
-                    self._draw_again()
-                    self._draw_null()
-                    if progress.update((k + 1) / n, f"{k + 1} of {n} maps"):
-                        return StopSearch(StopReason.CALLBACK)
+            repeated = RepeatedMaps(self.maps, self.fitted, self.Z)
+            self.kept = self._looked_at_again()
+            for k in range(n):
+                _clock.check_ending()
+                self._draw_again(repeated)
+                self._draw_null(repeated)
+                if progress.update((k + 1) / n, f"{k + 1} of {n} maps"):
+                    raise StopSearch(StopReason.CALLBACK)
         except _clock.OutOfTime:
             done = min(len(self.again), len(self.nulls))
             self.left_out.append(f"{done} of {n} maps were learned again")
-        except BaseException as error:  # Ctrl-C, too: the caller raises it again
-            return error
-        if self.left_out:
-            words = "; ".join(["max_time: all rows were moved", *self.left_out])
-            return StopSearch(StopReason.MAX_TIME, words)
-        return None
 
-    def _draw_again(self) -> None:
+    def _looked_at_again(self) -> dict[tuple[int, int], Ints]:
+        """Draw, for each pair, up to 200 rows whose columns are looked at again for intervals."""
+        times = min(self.auditor.n_bootstrap, 3 + self.auditor.n_bootstrap // COLUMNS_EVERY)
+        # All that is kept of them takes 64 megabytes at most, unless there are very many groups.
+        room = 2**22 // (times * len(self.parts) * self.Z.shape[1])
+        most = min(200, max(20, room))
+        return {
+            (part.own, part.to): np.sort(self.rng.permutation(part.rows)[:most])
+            for part in self.parts
+        }
+
+    def _draw_again(self, repeated: RepeatedMaps) -> None:
         """Learn a map from rows drawn again within their groups, and move these rows."""
-        codes = self.groups.codes
+        codes, n = self.groups.codes, len(self.Z)
         own = [np.flatnonzero(codes == g) for g in range(len(self.groups))]
         drawn = np.concatenate([self.rng.choice(rows, size=len(rows)) for rows in own])
-        rows, counts = np.unique(drawn, return_counts=True)
-        weights = counts.astype(np.float64)
-        fitted = self.maps.learn(self.Z[drawn], codes[drawn])
-        Z, before = self.Z[rows], self.before.at(rows)
-        parts = self.judge.compare_all(Z, before, fitted.move_all(Z, codes[rows]))
-        shares = self._shares(parts, codes[rows], weights)
-        means = {}
+        counts = np.bincount(drawn, minlength=n)
+        moved = repeated.move_all(codes, counts)
+        parts = self.judge.compare_all(self.Z, self.before, moved)
         # The first few, since an interval needs two, and then now and then.
         done = len(self.again)
-        for part in parts if done < 3 or done % COLUMNS_EVERY == 0 else ():
-            if (part.own, part.to) not in self.explained:
-                continue
-            kept = np.searchsorted(own[part.own], rows[part.rows])
-            one = self.explained[part.own, part.to]
-            means[part.own, part.to] = one.means_again(Z, part, kept, weights[part.rows])
-        self.again.append(shares)
-        for pair, mean in means.items():
-            self.columns_again.setdefault(pair, []).append(mean)
+        if done < 3 or done % COLUMNS_EVERY == 0:
+            again = {(part.own, part.to): part for part in parts}
+            self.columns_again.append(
+                {p: Again.of(self.Z, part, self.kept[p], counts) for p, part in again.items()}
+            )
+        self.again.append(self._shares(parts, codes, counts.astype(np.float64)))
 
-    def _draw_null(self) -> None:
+    def _draw_null(self, repeated: RepeatedMaps) -> None:
         """Learn a map between groups of the same sizes that chance has made, and move all rows."""
         codes = self.rng.permutation(self.groups.codes)
-        moved = self.maps.learn(self.Z, codes).move_all(self.Z, codes, keeps=True)
+        moved = repeated.move_all(codes, np.ones(len(codes), dtype=np.intp), keeps=True)
         self.nulls.append(self._shares(self.judge.compare_all(self.Z, self.before, moved), codes))
 
-    # Intervals ---------------------------------------------------------------------------------
+    # What follows ------------------------------------------------------------------------------
 
-    def intervals(self) -> dict[str, Any]:
-        """Return the tables with intervals."""
+    def _judge_maps(self) -> None:
+        """See how well a classifier tells moved rows from real ones."""
+        try:
+            for pair, aucs in held_out_aucs(
+                self.maps, self.Z, self.auditor.classifier, self.rng, self.auc_before
+            ):
+                self.aucs[pair] = aucs
+                n_judged = len(self.aucs)
+                tell(n_judged / len(self.parts), f"{n_judged} of {len(self.parts)} moves judged")
+        except _clock.OutOfTime:
+            n, done = len(self.parts), len(self.aucs)
+            if not done:
+                self.left_out.append("the map was not judged")
+            elif done < n:
+                self.left_out.append(f"the map was judged for {done} of {n} moves")
+
+    def _explain(self) -> None:
+        """See what columns carry, and then the same again for intervals."""
+        order = self._order(self.fitted) if self.auditor.attribution == "order" else None
+        done = 0
+        try:
+            for part in self.parts:
+                kept = self.kept.get((part.own, part.to), part.rows[:0])
+                one = Explained(self.judge, self.Z, part, kept, order, self.rng)
+                self.explained[part.own, part.to] = one
+                n_parts = len(self.explained)
+                tell(n_parts / len(self.parts), f"columns of {n_parts} of {len(self.parts)} moves")
+            for again in self.columns_again:
+                for pair, of in again.items():
+                    self.explained[pair].look_again(of)
+                done += 1
+        except _clock.OutOfTime:
+            words = "what columns carry was measured for "
+            if len(self.explained) < len(self.parts):
+                words += f"{len(self.explained)} of {len(self.parts)} moves"
+            else:
+                words += f"{done} of {len(self.columns_again)} maps that were learned again"
+            self.left_out.append(words)
+
+    # Tables ------------------------------------------------------------------------------------
+
+    def tables(self) -> dict[str, Any]:
+        """Return the tables, as far as they are known."""
         groups, confidence = self.groups, self.auditor.confidence
         n_done = min(len(self.again), len(self.nulls))
         again, nulls = self.again[:n_done], self.nulls[:n_done]
@@ -227,12 +299,12 @@ class Audit:
             ),
             "columns_": column_table(
                 self.explained,
-                self.columns_again,
                 groups.labels,
                 [column.name for column in self.space.layout.columns],
                 outputs,
                 confidence,
             ),
+            "map_quality_": quality_table(groups.labels, self.distances, self.aucs),
             "moved_rate_interval_": [rate.low, rate.high],
             "null_rate_": rate.null_share,
             "n_queries_": self.model.n_rows - self.n_before,

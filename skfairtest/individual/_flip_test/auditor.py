@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
@@ -46,7 +47,7 @@ from skfairtest.individual._flip_test.maps import check_transport
 from skfairtest.individual._flip_test.quality import check_classifier, warn_of_quality
 from skfairtest.oracle._model import RESPONSE_METHODS, Model
 from skfairtest.oracle._row_answers import RowAnswers
-from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
+from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._sample import SAMPLE_ROWS, sample_chunks
 from skfairtest.space._sensitive_features import split_sensitive
@@ -97,7 +98,7 @@ class FlipTestAuditor(
     n_bootstrap : int, default=100
         How often rows are drawn and maps are learned again, for intervals; 0 computes none. With
         two groups, the model is asked each time about up to twice as many rows as X has, and every
-        fourth time about up to 200 rows of each group for each column.
+        fourth time about up to 200 rows of each group for each column that changes there.
     confidence : float, default=0.95
         Confidence of the intervals.
     attribution : {"shapley", "order"}, default="shapley"
@@ -106,13 +107,13 @@ class FlipTestAuditor(
         `sequence_`, if it has one, then the others as in the table.
     classifier : classifier, default=None
         Has to tell moved rows from real ones of the other group. It is given numbers that stand for
-        the values, NaN for missing ones. None means a `HistGradientBoostingClassifier`. One of your
-        own needs a seed of its own, if the same seed is to give the same result.
+        the values, NaN for missing ones. None means a small `HistGradientBoostingClassifier`. One
+        of your own needs a seed of its own, if the same seed is to give the same result.
     max_time : float, default=None
         Time limit in seconds; the estimator's own `fit` does not count. All rows are moved first.
-        What columns carry, how good the map is and intervals follow as far as there is time:
-        `columns_` then lacks pairs of groups, AUCs are NaN, or intervals rest on fewer repetitions
-        than `n_bootstrap`, and `stop_reason_` says so. None sets no limit.
+        Intervals, how good the map is and what columns carry follow in this order, as far as there
+        is time: intervals then rest on fewer repetitions than `n_bootstrap`, AUCs are NaN, or
+        `columns_` lacks pairs of groups, and `stop_reason_` says so. None sets no limit.
     n_jobs : int, default=None
         Number of parts of a large batch that are predicted at the same time. None means 1, or the
         setting of `joblib.parallel_config`. The result does not depend on it.
@@ -152,7 +153,8 @@ class FlipTestAuditor(
     map_quality_ : DataFrame
         A line for each pair of groups: `group`, `to`, `auc_before` and `auc_after` (AUC of a
         classifier between rows, or moved rows, and real rows of the other group by which the map
-        was not learned; 0.5 is a perfect map; NaN with fewer than 40 rows), `distance` (mean
+        was not learned, of a third that it has not seen; 0.5 is a perfect map; NaN with fewer than
+        40 rows), `distance` (mean
         distance moved over rows and columns, in standard deviations; another category is 1) and
         `out_of_range` (share of moved rows with a value that no row of the other group reaches).
     fairness_degree_ : float
@@ -303,7 +305,7 @@ class FlipTestAuditor(
         NotFittedError
             If the estimator is not fitted and `y` is not given.
         EstimatorFailedError
-            If the estimator fails; what was found before intervals were computed is kept.
+            If the estimator fails; what was found before is kept, once all rows were moved.
         NonDeterministicModelError
             If the estimator, asked again about rows that differ, gives other answers.
 
@@ -320,11 +322,36 @@ class FlipTestAuditor(
         """
         return self._fit(X, y, sensitive_features, fit_params)
 
-    def _fit(
+    def _fit(self, *arguments: Any, **further: Any) -> Any:
+        """Fit; the parameters are those of `_stages`."""
+        for _ in self._stages(*arguments, **further):
+            pass
+        return self
+
+    def _stages(
         self, X: Any, y: Any, sensitive_features: Any, fit_params: dict[str, Any],
         model: Model | None = None, known: RowAnswers | None = None,
-    ) -> Any:  # fmt: skip
-        """Fit; `known` is what a `model`, which was probed, has answered to the rows before."""
+        auc_before: dict[tuple[Any, Any], float] | None = None,
+    ) -> Iterator[str]:  # fmt: skip
+        """Fit in stages, after each of which the results so far are there to be read.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, fit_params : object
+            As for `fit`.
+        model : Model, default=None
+            The estimator, probed.
+        known : RowAnswers, default=None
+            What it has answered to the rows before.
+        auc_before : dict, default=None
+            AUCs between rows as they are, by pairs of groups, which are measured where they are not
+            there, and then kept there for other maps of the same rows.
+
+        Yields
+        ------
+        stage : {"shares", "intervals", "quality", "columns"}
+            What is there now. Whoever asks for no further stage leaves out those that follow.
+        """
         self._check_params()
         start = _clock.now()
         # Whatever is refused below leaves the results of an earlier fit as they are.
@@ -341,42 +368,55 @@ class FlipTestAuditor(
         if model is None:
             method = self.response_method
             model = Model(estimator, space, response_method=method, n_jobs=self.n_jobs)
-        audit = Audit(self, model.with_table(space), space, groups, rng, known, deadline)
+        model, shared = model.with_table(space), {} if auc_before is None else auc_before
+        audit = Audit(self, model, space, groups, rng, known, deadline, shared)
+        fitted = {name: value for name, value in vars(owner).items() if is_result(name)}
+        fitted |= {"estimator_": estimator} | self._first(audit)
+        self._keep(audit, fitted, start)
+        yield "shares"
+        for name, error in audit.rest(progress):
+            self._keep(audit, fitted, start, error)
+            if error is not None and not isinstance(error, StopSearch):
+                raise error  # what was found before is kept
+            yield name
+        audit.warn_of_moves()
+        warn_of_quality(self.map_quality_, is_whole=self.stop_kind_ == "complete")
+        if not self.n_found_ and not self.fairness_degree_:
+            warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=users_level())
+        progress.finish()
+
+    def _first(self, audit: Audit) -> dict[str, Any]:
+        """Return what is found when all rows are moved."""
         try:
-            with _clock.ending(deadline):
-                results = audit.first()
+            with _clock.ending(audit.deadline):
+                return audit.first()
         except _clock.OutOfTime:
             if self.max_time is None:
                 raise
             raise ValueError(
                 f"max_time={self.max_time:g} s was over before the map was learned and all "
-                f"{len(space.data):,} rows were moved. Raise max_time, or pass fewer rows."
+                f"{len(audit.Z):,} rows were moved. Raise max_time, or pass fewer rows."
             ) from None
-        ended = audit.repeat(progress)
-        results |= audit.intervals()
-        fitted = {
-            **{name: value for name, value in vars(owner).items() if is_result(name)},
-            "estimator_": estimator,
+
+    def _keep(
+        self, audit: Audit, fitted: dict[str, Any], start: float, error: BaseException | None = None
+    ) -> None:
+        """Keep the results so far, and why there are no others."""
+        space, groups, ended = audit.space, audit.groups, audit.ended(error)
+        results = fitted | audit.tables()
+        # As lists: a file of skops cannot hold a table of pandas with words in it.
+        tables = {name: _as_lists(results.pop(name)) for name in TABLES}
+        results["_state"] = results["_state"] | {"tables": tables}
+        results |= {
             "space_": space,
             "sensitive_features_": list(groups.names),
             "one_hot_": space.layout.one_hot,
             "groups_": groups.labels,
             "seconds_": _clock.now() - start,
-            "stop_reason_": "all rows were moved" if ended is None else stopped_by(ended).text,
-            "stop_kind_": stopped_by(ended or StopSearch(StopReason.COMPLETE)).kind.value,
+            "stop_reason_": "all rows were moved" if ended is None else ended.text,
+            "stop_kind_": (ended or StopSearch(StopReason.COMPLETE)).kind.value,
         }
-        # As lists: a file of skops cannot hold a table of pandas with words in it.
-        tables = {name: _as_lists(results.pop(name)) for name in TABLES}
-        results["_state"] |= {"tables": tables}
-        self._replace_results(fitted | results)
-        if ended is not None and not isinstance(ended, StopSearch):
-            raise ended  # what was found before is kept
-        audit.warn_of_moves()
-        warn_of_quality(self.map_quality_, is_whole=self.stop_kind_ != "max_time")
-        if not self.n_found_ and not self.fairness_degree_:
-            warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=users_level())
-        progress.finish()
-        return self
+        self._replace_results(results)
 
     def _in_memory(self, owner: Any, X: Any, y: Any, given: Any, fit_params: dict[str, Any]) -> Any:
         """Return the table, or a random sample of a table in chunks."""

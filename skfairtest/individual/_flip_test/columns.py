@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import comb
 from typing import Any, NamedTuple
 
@@ -39,6 +40,37 @@ class Carried(NamedTuple):
     flips: Floats
 
 
+class Again(NamedTuple):
+    """Rows of a pair of groups whose columns are looked at again, moved by a map learned again.
+
+    Attributes
+    ----------
+    place : ndarray of int of shape (n_drawn,)
+        Which of the rows that are looked at again these are.
+    rows, Z : ndarray of shape (n_drawn, n_features)
+        The rows, and their moved twins.
+    before, after : Outputs
+        For both.
+    weights : ndarray of shape (n_drawn,)
+        How often each row was drawn.
+    """
+
+    place: Ints
+    rows: Floats
+    Z: Floats
+    before: Outputs
+    after: Outputs
+    weights: Floats
+
+    @classmethod
+    def of(cls, Z: Floats, part: ComparedGroup, kept: Ints, counts: Ints) -> Again:
+        """Keep of a pair moved again those rows, by their places among all, that are looked at."""
+        place = np.searchsorted(kept, part.rows)
+        here = np.flatnonzero(kept[np.minimum(place, len(kept) - 1)] == part.rows)
+        rows, outputs = part.rows[here], (part.before.at(here), part.after.at(here))
+        return cls(place[here], Z[rows], part.Z[here], *outputs, counts[rows].astype(np.float64))
+
+
 class Explained:
     """Which columns carry the change of one pair of groups.
 
@@ -50,6 +82,8 @@ class Explained:
         All rows.
     part : ComparedGroup
         Those of the pair, moved.
+    kept : ndarray of int
+        Those of its rows that are looked at again for intervals.
     order : list of int or None
         Positions of all columns in the order in which they change; None takes the mean over all
         orders (Shapley values).
@@ -64,38 +98,36 @@ class Explained:
         The output that is looked at: of several the one whose mean changes most.
     carried : Carried
         By row.
+    again : list of ndarray of shape (2, n_columns)
+        What columns carry on average under maps that were learned again.
     """
 
     def __init__(
-        self, judge: Judge, Z: Floats, part: ComparedGroup, order: list[int] | None,
+        self, judge: Judge, Z: Floats, part: ComparedGroup, kept: Ints, order: list[int] | None,
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
         self.judge, self.order = judge, order
+        self.again: list[Floats] = []
         rows = Z[part.rows]
         self.columns = np.flatnonzero(differs(rows, part.Z).any(axis=0))
         change = (part.after.scores - part.before.scores).mean(axis=0)
         self.output = int(np.abs(change).argmax())
         n, d = len(rows), len(self.columns)
-        # Intervals come from the columns of 200 rows of a group, which are looked at again.
-        self.n_again = min(n, 200)
-        self.again = np.sort(rng.permutation(n)[: self.n_again])
-        self.orders = self._one_order(self.n_again, rng)
+        self.orders = self._one_order(len(kept), rng)
         values = _Values(judge, rows, part.Z, part.before, part.after, self.columns, self.output)
-        if d == 0:
-            self.carried = Carried(np.zeros((n, 0)), np.zeros((n, 0)))
-        elif order is not None:
+        if order is not None:
             self.carried = along(values, self._one_order(n, rng))
         elif d <= MOST_EXACT and n * 2**d <= MOST_QUERIES:
             self.carried = shapley(values, d)
         else:
             self.carried = sampled(values, d, rng)
-        of_few = _Values(judge, rows[self.again], part.Z[self.again], part.before.at(self.again),
-                         part.after.at(self.again), self.columns, self.output)  # fmt: skip
         # What chance makes of rows that are looked at in one order each.
-        few = self.carried
-        if d and n > 1 and (order is None or self.n_again < n):
-            few = along(of_few, self.orders)
-        self._few = few
+        few = np.searchsorted(part.rows, kept)
+        self._few = Carried(*(one[few] for one in self.carried))
+        if order is None and len(few):
+            of_few = _Values(judge, rows[few], part.Z[few], part.before.at(few),
+                             part.after.at(few), self.columns, self.output)  # fmt: skip
+            self._few = along(of_few, self.orders)
 
     def _one_order(self, n: int, rng: np.random.Generator) -> Ints:
         """Return an order of the columns for each row, shape (n, n_columns)."""
@@ -105,88 +137,86 @@ class Explained:
         place = np.argsort(np.asarray(self.order))[self.columns]
         return np.tile(np.argsort(place), (n, 1))
 
-    def means_again(self, Z: Floats, part: ComparedGroup, kept: Ints, weights: Floats) -> Any:
-        """Return what columns carry on average in rows drawn again, under a map learned from them.
+    def look_again(self, of: Again) -> None:
+        """Note what columns carry on average in rows drawn again, under a map learned from them."""
+        means = np.full((2, len(self.columns)), np.nan)
+        if len(of.place):
+            values = _Values(
+                self.judge, of.rows, of.Z, of.before, of.after, self.columns, self.output
+            )
+            carried = along(values, self.orders[of.place])
+            means = np.stack([np.average(one, axis=0, weights=of.weights) for one in carried])
+        self.again.append(means)
 
-        Parameters
-        ----------
-        Z : ndarray of shape (n_drawn, n_features)
-            Different rows that were drawn.
-        part : ComparedGroup
-            Those of the pair, moved.
-        kept : ndarray of int of shape (n_rows of the pair in part,)
-            Position of each row among all rows of its group.
-        weights : ndarray
-            How often each was drawn.
-
-        Returns
-        -------
-        ndarray of shape (2, n_columns)
-            Of the output, and of flips.
-        """
-        d = len(self.columns)
-        place = np.searchsorted(self.again, kept)
-        inside = place < self.n_again
-        inside[inside] = self.again[place[inside]] == kept[inside]
-        if not inside.any() or not d:
-            return np.full((2, d), np.nan)
-        rows = np.flatnonzero(inside)
-        values = _Values(self.judge, Z[part.rows[rows]], part.Z[rows], part.before.at(rows),
-                         part.after.at(rows), self.columns, self.output)  # fmt: skip
-        carried = along(values, self.orders[place[rows]])
-        return np.stack([np.average(one, axis=0, weights=weights[rows]) for one in carried])
-
-    def errors(self, again: list[Any]) -> Floats:
+    def errors(self) -> Floats:
         """Return the standard errors of what columns carry, shape (2, n_columns).
 
         Those of fewer rows, in one order each, are corrected for what this adds.
         """
         n, d = len(self.carried.output), len(self.columns)
-        if len(again) < 2 or not d:
+        if len(self.again) < 2 or not d:
             return np.full((2, d), np.nan)
-        variance = np.nanvar(np.stack(again), axis=0, ddof=1)
+        variance = np.nanvar(np.stack(self.again), axis=0, ddof=1)
         own = np.stack([one.var(axis=0, ddof=1) / n for one in self.carried])
         few = np.stack([one.var(axis=0, ddof=1) / len(one) for one in self._few])
         return np.sqrt(np.maximum(variance - few + own, own))
 
 
 class _Values:
-    """Outputs of rows of which some columns have changed to those of their moved twins."""
+    """Outputs of rows of which some columns have changed to those of their moved twins.
+
+    Attributes
+    ----------
+    changes : ndarray of bool of shape (n_rows, n_columns)
+        Which columns a moved twin has another value in: the model is asked about no others.
+    """
 
     def __init__(
         self, judge: Judge, rows: Floats, moved: Floats, before: Outputs, after: Outputs,
         columns: Ints, output: int,
     ) -> None:  # fmt: skip
-        self.judge, self.rows, self.moved = judge, rows, moved
-        self.before, self.after, self.columns, self.output = before, after, columns, output
+        self.judge, self.rows, self.columns, self.output = judge, rows, columns, output
+        self.before, self.after = before, after
+        self.own, self.moved = rows[:, columns], moved[:, columns]
+        self.changes = differs(self.own, self.moved)
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def of_each(self, masks: list[Bools]) -> list[Floats]:
-        """Return outputs and flips of rows with some columns changed, shape (n, 2), for each mask.
+    def of_changed(self, rows: Ints, mask_of: Callable[[slice], Bools]) -> Floats:
+        """Return outputs and flips of rows with some columns changed, shape (n, 2).
 
-        The model is asked once about all of them. Where a row breaks the constraint with these
-        columns alone, they change nothing.
+        Parameters
+        ----------
+        rows : ndarray of int of shape (n,)
+            Which rows, each as often as it is asked about.
+        mask_of : callable
+            Returns for a slice of these which columns have changed, shape (n, n_columns).
+
+        Notes
+        -----
+        Where a row breaks the constraint with these columns alone, they change nothing.
         """
-        if not masks:
-            return []
-        n = len(self)
-        Z = np.tile(self.rows, (len(masks), 1))
-        moved, own = self.moved[:, self.columns], self.rows[:, self.columns]
-        for k, mask in enumerate(masks):
-            Z[k * n : (k + 1) * n, self.columns] = np.where(mask, moved, own)
-        instead = self.before.at(np.tile(np.arange(n), len(masks)))
-        outputs = self.judge.ask_where_valid(Z, instead)
-        return [self.read(outputs.at(slice(k * n, (k + 1) * n))) for k in range(len(masks))]
+        found = np.empty((len(rows), 2))
+        # A million values at once, which with all that is made of them take some ten megabytes.
+        size = max(1, 2**20 // max(1, self.rows.shape[1]))
+        for start in range(0, len(rows), size):
+            _clock.check_ending()
+            here = slice(start, start + size)
+            own = rows[here]
+            Z = self.rows[own]
+            Z[:, self.columns] = np.where(mask_of(here), self.moved[own], self.own[own])
+            before = self.before.at(own)
+            found[here] = self.read(self.judge.ask_where_valid(Z, before), before)
+        return found
 
     def ends(self) -> tuple[Floats, Floats]:
         """Return outputs and flips of rows as they are, and of their moved twins."""
-        return self.read(self.before), self.read(self.after)
+        return self.read(self.before, self.before), self.read(self.after, self.before)
 
-    def read(self, outputs: Outputs) -> Floats:
+    def read(self, outputs: Outputs, before: Outputs) -> Floats:
         """Return outputs and flips from what the model gave."""
-        flips = self.judge.compare(self.before, outputs).verdict.astype(np.float64)
+        flips = self.judge.compare(before, outputs).verdict.astype(np.float64)
         if self.judge.model.response == "labels":
             return np.column_stack([flips, flips])
         return np.column_stack([outputs.scores[:, self.output], flips])
@@ -195,33 +225,37 @@ class _Values:
 def along(values: _Values, orders: Ints) -> Carried:
     """Return what each column carries where they change one after the other, in these orders."""
     n, d = orders.shape
-    rank = np.argsort(orders, axis=1)
     found = np.zeros((n, d, 2))
-    rows = np.arange(n)
-    last, end = values.ends()
-    # The model is asked about 50,000 rows with changed columns at once, and about fewer where
-    # they have many columns.
-    at_once = max(1, min(50_000, 2**23 // max(1, d)) // max(1, n))
-    for start in range(0, d, at_once):
-        _clock.check_ending()
-        steps = range(start, min(d, start + at_once))
-        asked = values.of_each([rank <= step for step in steps if step < d - 1])
-        for step, here in zip(steps, [*asked, end], strict=False):
-            found[rows, orders[:, step]] = here - last
-            last = here
+    if d:
+        first, end = values.ends()
+        # Row by row, the steps at which something changes. After the last one a row is its twin.
+        rows, steps = np.nonzero(np.take_along_axis(values.changes, orders, axis=1))
+        is_last = np.diff(rows, append=n) > 0
+        rank, asked = np.argsort(orders, axis=1), np.flatnonzero(~is_last)
+        of_asked, until = rows[asked], steps[asked, None]
+        here = end[rows]
+        here[asked] = values.of_changed(of_asked, lambda part: rank[of_asked[part]] <= until[part])
+        last = np.concatenate([first[rows[:1]], here[:-1]])
+        is_first = np.diff(rows, prepend=-1) > 0
+        last[is_first] = first[rows[is_first]]
+        found[rows, orders[rows, steps]] = here - last
     return Carried(found[:, :, 0], found[:, :, 1])
 
 
 def shapley(values: _Values, d: int) -> Carried:
     """Return the mean over all orders, from all subsets of the columns."""
     n = len(values)
-    first, last = values.ends()
+    subsets, rows = np.arange(2**d), np.arange(n)
+    members = (subsets[:, None] >> np.arange(d)) & 1 == 1
+    # Of a row, subsets are told apart by the columns that change in it.
+    whole = values.changes @ (1 << np.arange(d))
     every = np.empty((2**d, n, 2))
-    every[0], every[-1] = first, last
-    members = (np.arange(2**d)[:, None] >> np.arange(d)) & 1 == 1
-    for k in range(1, 2**d - 1):
-        _clock.check_ending()
-        (every[k],) = values.of_each([members[k]])
+    every[0], every[whole, rows] = values.ends()
+    is_asked = (subsets[:, None] & ~whole == 0) & (subsets[:, None] != whole)
+    is_asked[0] = False
+    asked, own = np.nonzero(is_asked)
+    every[asked, own] = values.of_changed(own, lambda part: members[asked[part]])
+    every = every[subsets[:, None] & whole, rows]
     sizes = members.sum(axis=1)
     found = np.zeros((n, d, 2))
     for j in range(d):
@@ -247,15 +281,14 @@ def sampled(values: _Values, d: int, rng: np.random.Generator) -> Carried:
 
 
 def column_table(
-    explained: dict[tuple[int, int], Explained], again: dict[tuple[int, int], list[Any]],
-    labels: Any, names: list[Any], outputs: list[Any], confidence: float,
+    explained: dict[tuple[int, int], Explained], labels: Any, names: list[Any],
+    outputs: list[Any], confidence: float,
 ) -> pd.DataFrame:  # fmt: skip
     """Return what each column carries in each pair of groups, with intervals."""
     lines = []
     for (own, to), one in explained.items():
-        replicates = again.get((own, to), [])
-        errors = one.errors(replicates)
-        t = float(stats.t.isf((1 - confidence) / 2, max(1, len(replicates) - 1)))
+        errors = one.errors()
+        t = float(stats.t.isf((1 - confidence) / 2, max(1, len(one.again) - 1)))
         change, flips = one.carried.output.mean(axis=0), one.carried.flips.mean(axis=0)
         total = flips.sum()
         for place in np.argsort(-np.abs(change), kind="stable"):

@@ -13,6 +13,7 @@ from skfairtest.individual._flip_test.groups import Groups
 from skfairtest.space._space import InputSpace
 from skfairtest.transports._base import BaseTransport
 from skfairtest.transports._quantile import QuantileTransport
+from skfairtest.transports._resampled import Resampled
 
 
 class Maps:
@@ -67,6 +68,15 @@ class MovedRows(NamedTuple):
     Z: Floats
     n_stay: int
 
+    @classmethod
+    def of(
+        cls, space: InputSpace, Z: Floats, own: int, to: int, rows: Ints, moved: Floats
+    ) -> MovedRows:
+        """Let those of the rows stay whose moved twin would break the constraint."""
+        stays = np.flatnonzero(~space.valid(moved))
+        moved[stays] = Z[rows[stays]]
+        return cls(own, to, rows, moved, len(stays))
+
 
 class Map:
     """A map between groups.
@@ -111,9 +121,45 @@ class Map:
                     continue
                 here, there = np.full(len(rows), own), np.full(len(rows), to)
                 moved = self.move(Z[rows], here, there, keeps=keeps)
-                stays = ~self.space.valid(moved)
-                moved[stays] = Z[rows[stays]]
-                found.append(MovedRows(own, to, rows, moved, int(stays.sum())))
+                found.append(MovedRows.of(self.space, Z, own, to, rows, moved))
+        return found
+
+
+class RepeatedMaps:
+    """Maps that are learned again from the rows of a fitted map.
+
+    Those of a `QuantileTransport` share what does not change: each column is sorted once.
+
+    Parameters
+    ----------
+    maps : Maps
+        What is learned.
+    fitted : Map
+        The map of all rows.
+    Z : ndarray of shape (n_rows, n_features)
+        The rows.
+    """
+
+    def __init__(self, maps: Maps, fitted: Map, Z: Floats) -> None:
+        self.maps, self.Z, transport = maps, Z, fitted.transport
+        self._quantile: Resampled | None = None
+        # A subclass may learn in its own way.
+        if type(transport) is QuantileTransport and not len(transport.by_):
+            self._quantile = Resampled(transport, maps.groups.without(Z))
+
+    def move_all(self, codes: Ints, counts: Ints, *, keeps: bool = False) -> list[MovedRows]:
+        """Learn a map between groups of rows drawn `counts` times each, and move these rows."""
+        maps, groups, Z = self.maps, self.maps.groups, self.Z
+        if self._quantile is None:
+            drawn, rows = np.repeat(np.arange(len(Z)), counts), np.flatnonzero(counts)
+            fitted = maps.learn(Z[drawn], codes[drawn])
+            moved = fitted.move_all(Z[rows], codes[rows], keeps=keeps)
+            return [part._replace(rows=rows[part.rows]) for part in moved]
+        found = []
+        for own, to, rows, moved_rows in self._quantile.move(codes, counts, len(groups)):
+            values = Z[np.ix_(rows, groups.columns)] if keeps else groups.values[to]
+            moved_rows[:, groups.columns] = values
+            found.append(MovedRows.of(maps.space, Z, own, to, rows, moved_rows))
         return found
 
 

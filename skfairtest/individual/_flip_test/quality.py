@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
-from contextlib import suppress
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,84 +18,100 @@ from skfairtest._parameters import check_methods
 from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import users_level
-from skfairtest.individual._flip_test.maps import Maps, MovedRows, differs
+from skfairtest.individual._flip_test.judge import ComparedGroup
+from skfairtest.individual._flip_test.maps import Map, Maps, differs
 from skfairtest.space._layout import Layout
 from skfairtest.transports._quantile import is_missing
 
 #: Rows of either side that the classifier needs.
 LEAST_SIDE = 20
+#: Rows of either side that have to be unseen: so many tell an AUC within 0.03 (one standard error).
+LEAST_UNSEEN = 200
+#: One in so many rows is unseen.
+N_FOLDS = 3
+
+
+class Distance(NamedTuple):
+    """How far rows were moved, and how many of them to where nobody is."""
+
+    distance: float
+    out_of_range: float
+
+
+def distances(
+    maps: Maps, Z: Floats, parts: list[ComparedGroup], layout: Layout
+) -> dict[tuple[int, int], Distance]:
+    """Return for each pair of groups how far its rows were moved."""
+    groups, kept = maps.groups, kept_columns(maps, Z)
+    return {
+        (part.own, part.to): Distance(
+            distance(Z, Z[part.rows], part.Z, kept, layout),
+            float(outside(part.Z, Z[groups.codes == part.to], kept, layout).mean()),
+        )
+        for part in parts
+    }
+
+
+def kept_columns(maps: Maps, Z: Floats) -> Ints:
+    """Return the positions of the columns that do not say the group."""
+    return np.setdiff1d(np.arange(Z.shape[1]), maps.groups.columns)
 
 
 def quality_table(
-    maps: Maps, Z: Floats, moved: list[MovedRows], layout: Layout, classifier: Any,
-    rng: np.random.Generator,
+    labels: Any, moved: dict[tuple[int, int], Distance],
+    aucs: dict[tuple[int, int], tuple[float, float]],
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the quality of the map of each pair of groups.
+    """Return the quality of the map of each pair of groups; AUCs that are not known are NaN.
 
     The table has a line for each pair, with `auc_before` and `auc_after`, `distance` and
     `out_of_range`.
     """
-    groups = maps.groups
-    kept = np.setdiff1d(np.arange(Z.shape[1]), groups.columns)
-    aucs: dict[tuple[int, int], tuple[float, float]] = {}
-    with suppress(_clock.OutOfTime):
-        aucs = held_out_aucs(maps, Z, kept, classifier, rng)
     lines = []
-    for part in moved:
-        others = Z[groups.codes == part.to]
-        before, after = aucs.get((part.own, part.to), (np.nan, np.nan))
-        lines.append(
-            {
-                "group": groups.labels[part.own],
-                "to": groups.labels[part.to],
-                "auc_before": before,
-                "auc_after": after,
-                "distance": distance(Z, Z[part.rows], part.Z, kept, layout),
-                "out_of_range": float(outside(part.Z, others, kept, layout).mean()),
-            }
-        )
+    for (own, to), known in moved.items():
+        before, after = aucs.get((own, to), (np.nan, np.nan))
+        line = {"group": labels[own], "to": labels[to], "auc_before": before, "auc_after": after}
+        lines.append(line | known._asdict())
     return pd.DataFrame(lines)
 
 
 def held_out_aucs(
-    maps: Maps, Z: Floats, kept: Ints, classifier: Any, rng: np.random.Generator
-) -> dict[tuple[int, int], tuple[float, float]]:
-    """Return for each pair of groups how well rows, and moved rows, are told from real ones.
+    maps: Maps, Z: Floats, classifier: Any, rng: np.random.Generator,
+    auc_before: dict[tuple[Any, Any], float],
+) -> Iterator[tuple[tuple[int, int], tuple[float, float]]]:  # fmt: skip
+    """Yield for each pair of groups how well rows, and moved rows, are told from real ones.
 
     A half of all groups is moved by a map that was learned from it, and compared with the other
-    half of the other group. Of two groups, both halves are, and the means are returned.
+    half of the other group. Of two groups with few rows the other half is as well, and the means of
+    both are yielded in place of the first AUCs. What unmoved rows of two groups give does not
+    depend on the map: it is measured once, and kept in `auc_before` by the labels of the groups,
+    for other maps.
     """
-    groups = maps.groups
+    groups, kept = maps.groups, kept_columns(maps, Z)
+    places, labels = range(len(groups)), groups.labels
     half = np.zeros(len(Z), dtype=bool)
-    for g in range(len(groups)):
+    for g in places:
         rows = rng.permutation(np.flatnonzero(groups.codes == g))
         half[rows[: len(rows) // 2]] = True
-    found: dict[tuple[int, int], list[tuple[float, float]]] = {}
-    sizes = np.bincount(groups.codes)
-    seed = int(rng.integers(2**31))
-    # Of more groups there are many pairs, and training the classifiers takes most of the time.
-    for own_half in (half, ~half) if len(groups) == 2 else (half,):
-        usable = sizes.min() // 2 >= 2
-        fitted = maps.learn(Z[own_half], groups.codes[own_half]) if usable else None
-        for own in range(len(groups)):
-            rows = _few(np.flatnonzero(own_half & (groups.codes == own)), rng)
-            for to in range(len(groups)):
-                if to == own:
-                    continue
-                real = _few(np.flatnonzero(~own_half & (groups.codes == to)), rng)
-                pair = (np.nan, np.nan)
-                if fitted is not None and min(len(rows), len(real)) >= LEAST_SIDE:
-                    here, there = np.full(len(rows), own), np.full(len(rows), to)
-                    twins = fitted.move(Z[rows], here, there)
-                    pair = (
-                        auc(Z[rows][:, kept], Z[real][:, kept], classifier, seed),
-                        auc(twins[:, kept], Z[real][:, kept], classifier, seed),
-                    )
-                found.setdefault((own, to), []).append(pair)
-    return {
-        pair: (float(np.mean([v[0] for v in values])), float(np.mean([v[1] for v in values])))
-        for pair, values in found.items()
-    }
+    seed, halves = int(rng.integers(2**31)), (half, ~half)
+    sides = [[_few(np.flatnonzero(h & (groups.codes == g)), rng) for g in places] for h in halves]
+    least = min(len(rows) for rows in sides[0])
+    n_halves = 2 if len(groups) == 2 and least < LEAST_UNSEEN * N_FOLDS else 1
+    given, before, after = set(auc_before), defaultdict(list), defaultdict(list)
+    for k in range(n_halves):
+        fitted: Map | None = None
+        for own, to in itertools.permutations(places, 2):
+            rows, real = Z[sides[k][own]], Z[sides[1 - k][to]][:, kept]
+            if min(len(rows), len(real)) < LEAST_SIDE:
+                continue
+            if fitted is None:
+                fitted = maps.learn(Z[halves[k]], groups.codes[halves[k]])
+            twins = fitted.move(rows, np.full(len(rows), own), np.full(len(rows), to))
+            after[own, to].append(auc(twins[:, kept], real, classifier, seed))
+            pair, other = (labels[own], labels[to]), (labels[to], labels[own])
+            if pair not in given and other not in before:
+                before[pair].append(auc(rows[:, kept], real, classifier, seed))
+                auc_before[pair] = auc_before[other] = float(np.mean(before[pair]))
+            yield (own, to), (auc_before[pair], float(np.mean(after[own, to])))
 
 
 def _few(rows: Ints, rng: np.random.Generator) -> Ints:
@@ -103,25 +121,35 @@ def _few(rows: Ints, rng: np.random.Generator) -> Ints:
 
 
 def auc(rows: Floats, real: Floats, classifier: Any, seed: int) -> float:
-    """Return the AUC of a classifier between two sets of rows, out of fold."""
-    if classifier is None:
-        from sklearn.ensemble import HistGradientBoostingClassifier
+    """Return the AUC of a classifier between two sets of rows, of which it has not seen a third.
 
-        classifier = HistGradientBoostingClassifier(
-            max_iter=50, max_leaf_nodes=15, early_stopping=False, random_state=0
-        )
+    Of few rows each third is left unseen in turn, and the mean is returned.
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.model_selection import StratifiedKFold
 
     Z = np.concatenate([rows, real])
     is_real = np.repeat([0, 1], [len(rows), len(real)])
-    folds = StratifiedKFold(3, shuffle=True, random_state=seed)
-    predicted = np.empty(len(Z))
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
+    found = []
     with one_thread():  # so small a table takes longer on several
         for seen, unseen in folds.split(Z, is_real):
             _clock.check_ending()
-            fitted = clone(classifier).fit(Z[seen], is_real[seen])
-            predicted[unseen] = fitted.predict_proba(Z[unseen])[:, 1]
-    return float(roc_auc_score(is_real, predicted))
+            one = classifier
+            if one is None:
+                # Of few rows, leaves of 20 would leave nothing to tell. 15 trees tell as much as 50
+                # at a third of their rate.
+                least = int(np.clip(len(seen) // 12, 3, 20))
+                one = HistGradientBoostingClassifier(
+                    max_iter=15, max_leaf_nodes=15, learning_rate=0.3, min_samples_leaf=least,
+                    early_stopping=False, random_state=0,
+                )  # fmt: skip
+            fitted = clone(one).fit(Z[seen], is_real[seen])
+            predicted = fitted.predict_proba(Z[unseen])[:, 1]
+            found.append(roc_auc_score(is_real[unseen], predicted))
+            if np.bincount(is_real[unseen]).min() >= LEAST_UNSEEN:
+                break
+    return float(np.mean(found))
 
 
 def distance(Z: Floats, rows: Floats, moved: Floats, kept: Ints, layout: Layout) -> float:
