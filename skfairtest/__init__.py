@@ -1,8 +1,9 @@
 """Search-based and certified fairness testing for scikit-learn estimators."""
 
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from skfairtest._first_use import at_first_use
 
 try:
     __version__ = version("skfairtest")
@@ -79,15 +80,4 @@ if TYPE_CHECKING:  # type checkers and editors read what the modules themselves 
     from skfairtest.space._constraints import *
     from skfairtest.space._space import InputSpace as InputSpace
 
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"skfairtest.{name}")
-    if name in _HOMES:
-        value = globals()[name] = getattr(import_module(f"skfairtest.{_HOMES[name]}"), name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})
+__getattr__, __dir__ = at_first_use(globals(), _HOMES, _MODULES)

@@ -29,11 +29,11 @@ def run(words: Sequence[str]) -> int:
     Parser("compile", HELP).parse_args(words)
     from skfairtest.exact._trees.driver import compiling
     from skfairtest.exact._trees.stored_code import is_compiled
-    from skfairtest.workers._compiled import WHY_NOT
+    from skfairtest.workers._compiled import why_not
 
-    if WHY_NOT:
+    if why := why_not():
         raise CommandError(
-            f"Nothing can be compiled: {WHY_NOT}. Install the extra (pip install "
+            f"Nothing can be compiled: {why}. Install the extra (pip install "
             "'skfairtest[exact]'), and let numba write to its cache."
         )
     if is_compiled():

@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from skfairtest._writing import write_file
 from skfairtest.cli._errors import CommandError
+from skfairtest.report._writing import write_file
 
 STANDARD_OUTPUT = "-"
 

@@ -97,12 +97,8 @@ def load_model(where: str, *, trusted: Sequence[str] = (), unsafe_pickle: bool =
 
 
 def _of_skops(path: Path, trusted: Sequence[str]) -> Any:
-    import skops.io
-
-    from skfairtest.io import TRUSTED_TYPES
-
+    skops_io = import_skops()
     own = {f"{place}.{name}" for place, names in OF_SCIKIT_LEARN.items() for name in names.split()}
-    allowed = {*TRUSTED_TYPES, *trusted, *own}
     # Whatever is in the file: damaged, of another version of skops, or made to do harm.
     with _loading(
         repr(str(path)),
@@ -110,7 +106,12 @@ def _of_skops(path: Path, trusted: Sequence[str]) -> Any:
         "Write it again with skops.io.dump, with the versions of skops and scikit-learn that are "
         "installed here.",
     ):
-        found = skops.io.get_untrusted_types(file=path)
+        found = skops_io.get_untrusted_types(file=path)
+        allowed = {*trusted, *own}
+        if any(name.startswith("skfairtest.") for name in found):
+            from skfairtest.io import TRUSTED_TYPES  # which imports all of the package
+
+            allowed.update(TRUSTED_TYPES)
         unknown = [name for name in found if name not in allowed]
         if unknown:
             raise CommandError(_refusal(path, unknown, trusted))
@@ -120,7 +121,23 @@ def _of_skops(path: Path, trusted: Sequence[str]) -> Any:
                 f"{str(path)!r} holds parts of scikit-learn's own models, which are trusted: "
                 f"{', '.join(of_library)}. Use files whose origin you know"
             )
-        return skops.io.load(path, trusted=sorted(allowed))
+        return skops_io.load(path, trusted=sorted(allowed))
+
+
+def import_skops() -> Any:
+    """Import skops without torch and dask, and return it.
+
+    It asks scikit-learn for all its estimators, which imports all of its modules, also those that
+    translate arrays of torch and of dask: seconds, and no estimator.
+    """
+    hidden = [name for name in ("torch", "dask", "pytest") if name not in sys.modules]
+    # An entry of None makes an import fail, as where the package is missing.
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    try:
+        return importlib.import_module("skops.io")
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 def _refusal(path: Path, unknown: list[str], trusted: Sequence[str]) -> str:

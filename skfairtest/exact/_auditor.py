@@ -23,7 +23,7 @@ from skfairtest.oracle._model import check_response_method
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._readers import check_model
-from skfairtest.workers._compiled import WHY_NOT
+from skfairtest.workers._compiled import why_not
 
 
 def check_seconds(name: str, value: Any) -> None:
@@ -294,8 +294,8 @@ def check_certificate_params(rtol: Any, engine: str) -> None:
     if engine not in COMPILED:
         raise ValueError(f"engine must be one of {list(COMPILED)}; got {engine!r}.")
     if engine == "numba":
-        if WHY_NOT:
+        if why := why_not():
             raise ImportError(
-                f"engine='numba' cannot be used: {WHY_NOT}. Install the extra `exact` (pip install "
+                f"engine='numba' cannot be used: {why}. Install the extra `exact` (pip install "
                 "'skfairtest[exact]'), or use engine='auto' or 'numpy'."
             )

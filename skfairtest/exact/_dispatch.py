@@ -13,7 +13,6 @@ from skfairtest.exact._averaged import AveragedVerifier
 from skfairtest.exact._closed_form import ClosedForm, one_map
 from skfairtest.exact._composition import CompositeVerifier, kind_of, taken_apart
 from skfairtest.exact._constrained import ConstrainedVerifier
-from skfairtest.exact._networks.verifier import NetworkVerifier
 from skfairtest.exact._trees.verifier import TreeVerifier
 from skfairtest.exact._verifier import Pace, SolverLimits, SolverResult, Verifier
 from skfairtest.oracle._model import Model, choose_response
@@ -153,6 +152,8 @@ class _Reader:
                 [moved(node) for node in outputs] if part is not self.space else outputs
             )
             if kind == "network":
+                from skfairtest.exact._networks.verifier import NetworkVerifier
+
                 return NetworkVerifier(part, *own[0].network)
             if kind == "softmax":
                 return softmax_verifier(part, own)
@@ -280,8 +281,10 @@ def _kind(outputs: list[Node]) -> str:
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-def softmax_verifier(space: InputSpace, outputs: list[Output]) -> NetworkVerifier:
+def softmax_verifier(space: InputSpace, outputs: list[Output]) -> Verifier:
     """Return what bounds a softmax of sums of effects: a network of one layer."""
+    from skfairtest.exact._networks.verifier import NetworkVerifier
+
     parts = [group.parts[0] for (group,) in outputs]
     (group,) = outputs[0]
     parts += [part for part in group.parts if all(part is not own for own in parts)]

@@ -1,8 +1,8 @@
 """Mitigate discrimination: retrain on what was found, average sensitive columns out, compare."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from skfairtest._first_use import at_first_use
 from skfairtest.mitigation._averaging.marginalized import (
     MarginalizedClassifier,
     MarginalizedRegressor,
@@ -25,14 +25,5 @@ __all__ = [
     "estimate_discrimination",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    # A sampler derives from imbalanced-learn's, whose import takes longer than all of ours.
-    if name != "FairnessAugmenter":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = import_module("skfairtest.mitigation._augmenter").FairnessAugmenter
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), "FairnessAugmenter"})
+# A sampler derives from imbalanced-learn's, whose import takes longer than all of ours.
+__getattr__, __dir__ = at_first_use(globals(), {"FairnessAugmenter": "_augmenter"})

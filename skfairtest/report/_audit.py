@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skfairtest import individual
+from skfairtest import group, individual
 from skfairtest._clock import Deadline
 from skfairtest._parameters import check_instance, check_n_jobs
 from skfairtest._progress import make_progress
@@ -17,7 +17,6 @@ from skfairtest._threads import taking_turns
 from skfairtest._typing import is_real
 from skfairtest._validation import check_table, make_generator, warn_of_target
 from skfairtest.base import BaseAuditor, check_max_time
-from skfairtest.group import TestSGDAuditor
 from skfairtest.oracle._favourable import (
     Favourable,
     favourable_labels,
@@ -284,7 +283,7 @@ def make_template(auditor: Any, threshold: float | None) -> BaseAuditor:
                 f"auditor must be one of {sorted(known)}, or an auditor; got {auditor!r}."
                 f"{did_you_mean(name, known)}"
             )
-        auditor = known[name]()
+        auditor = getattr(individual, known[name])()
     if not isinstance(auditor, BaseAuditor):
         raise TypeError(
             "auditor must be None, a name, or an auditor such as SBFTAuditor(); got "
@@ -296,15 +295,15 @@ def make_template(auditor: Any, threshold: float | None) -> BaseAuditor:
     return template if threshold is None else template.set_params(threshold=threshold)
 
 
-def auditor_names() -> dict[str, Any]:
-    """Return the auditors of individual discrimination by their short names."""
+def auditor_names() -> dict[str, str]:
+    """Return the names of auditors of individual discrimination by their short names."""
     names = [name for name in individual.__all__ if name.endswith("Auditor")]
-    return {name.removesuffix("Auditor").lower(): getattr(individual, name) for name in names}
+    return {name.removesuffix("Auditor").lower(): name for name in names}
 
 
 def _checked_groups(given: Any) -> Any:
     if hasattr(given, "get_params"):
-        if not isinstance(given, TestSGDAuditor):
+        if not isinstance(given, group.TestSGDAuditor):
             raise TypeError(
                 "groups must be 'auto', True, False or a TestSGDAuditor, which adds groups of "
                 f"perturbed inputs; got {type(given).__name__}."

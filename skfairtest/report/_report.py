@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from skfairtest._clock import Deadline
 from skfairtest._progress import make_progress
-from skfairtest._writing import write_file
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.finding._pair import Pair
@@ -42,6 +41,7 @@ from skfairtest.report._types import (
     R,
     Report,
 )
+from skfairtest.report._writing import write_file
 from skfairtest.report.parts import PARTS, part_named, written_report
 from skfairtest.report.parts.groups import GroupsPart
 from skfairtest.report.parts.selection.results import SelectionPart

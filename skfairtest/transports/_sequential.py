@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import ks_2samp
-from sklearn.base import clone
 
 from skfairtest import _clock
 from skfairtest._parameters import check_methods, checked, whole
@@ -19,6 +18,14 @@ from skfairtest.space._layout import Layout
 from skfairtest.transports._base import BaseTransport, named_columns
 from skfairtest.transports._couplings import Quantiles
 from skfairtest.transports._features import Feature
+from skfairtest.transports._learners import (
+    BoostedLine,
+    Line,
+    classifier_of,
+    mean_and_spread,
+    predicted,
+    seeded,
+)
 from skfairtest.transports._quantile import (
     ColumnMap,
     categories,
@@ -29,11 +36,6 @@ from skfairtest.transports._quantile import (
 )
 from skfairtest.transports._ranks import RowRanks
 from skfairtest.transports._settings import SETTINGS
-
-#: Small models: what they make of chance looks like an effect of the group.
-BOOSTING = {
-    "max_leaf_nodes": 5, "learning_rate": 0.1, "min_samples_leaf": 40, "early_stopping": False,
-}  # fmt: skip
 
 
 class Residuals(NamedTuple):
@@ -53,8 +55,8 @@ class Residuals(NamedTuple):
         The numbers that the models make of random ranks, if these are not those of the group.
     """
 
-    mean: Any
-    spread: Any
+    mean: Line | BoostedLine | Any
+    spread: Line | Any
     least: float
     own: Quantiles
     other: Quantiles
@@ -62,43 +64,33 @@ class Residuals(NamedTuple):
 
     @classmethod
     def learn(
-        cls, F: Floats, y: Floats, regressors: list[Any], rng: np.random.Generator
-    ) -> Residuals:
+        cls, F: Floats, y: Floats, discrete: bool, regressor: Any, seed: int,
+        rng: np.random.Generator,
+    ) -> Residuals:  # fmt: skip
         """Learn from features of shape (n, n_features) and numbers of shape (n,)."""
-        # Three parts, each of which is predicted by models that did not see it.
-        fold = rng.permutation(len(y)) % 3
-        regressor, predicted = _best(regressors, F, y, fold)
-        mean = clone(regressor).fit(F, y)
-        fitted, unseen = y - _predict(mean, F), y - predicted
-        distance = np.abs(unseen)
-        if len(regressors) > 1:
-            regressor, _ = _best(regressors, F, distance, fold)
-        spread = clone(regressor).fit(F, distance)
+        mean, spread, unseen = mean_and_spread(F, y, regressor, seed, rng)
+        fitted, distance = y - predicted(mean, F), np.abs(unseen)
         # A spread that is predicted as less than a tenth of the mean one is not believed.
         least = 0.1 * float(distance.mean())
         # Of a constant column any spread will do.
         least = least if least > 0 else 1.0
-        centre, around = _predict(mean, F), np.maximum(_predict(spread, F), least)
+        centre, around = predicted(mean, F), np.maximum(predicted(spread, F), least)
         own, other = (Quantiles.learn(away / around, False) for away in (fitted, unseen))
         # Five random ranks for each row show what numbers the models make of ranks.
         drawn = [centre + around * other.at(rng.random(len(y))) for _ in range(5)]
         made = np.concatenate(drawn)
-        # The models are taken to be wrong if chance makes so large a difference between these
-        # numbers and those of the group in less than a tenth of cases. To follow the group's
-        # numbers where the models are right would add their chance.
-        differ = ks_2samp(made, y).pvalue < 0.1
-        numbers = Quantiles.learn(made, False) if differ else None
+        numbers = Quantiles.learn(made, False) if _differ(made, y, discrete) else None
         return cls(mean, spread, least, own, other, numbers)
 
     def ranks(self, F: Floats, y: Floats, uniform: Floats) -> Floats:
         """Return the ranks of numbers, given features."""
-        around = np.maximum(_predict(self.spread, F), self.least)
-        return self.own.ranks((y - _predict(self.mean, F)) / around, uniform)
+        around = np.maximum(predicted(self.spread, F), self.least)
+        return self.own.ranks((y - predicted(self.mean, F)) / around, uniform)
 
     def at(self, F: Floats, ranks: Floats, group: Quantiles) -> Floats:
         """Return the numbers at ranks, given features, of a group with such numbers."""
-        around = np.maximum(_predict(self.spread, F), self.least)
-        numbers = _predict(self.mean, F) + around * self.other.at(ranks)
+        around = np.maximum(predicted(self.spread, F), self.least)
+        numbers = predicted(self.mean, F) + around * self.other.at(ranks)
         if self.predicted is None:
             return numbers
         # Means and spreads know nothing of zeros that most rows have, nor of a last value: so what
@@ -124,13 +116,19 @@ class Choice(NamedTuple):
     shares: Floats
 
     @classmethod
-    def learn(cls, F: Floats, y: Ints, classifier: Any, shares: Floats) -> Choice:
+    def learn(
+        cls, F: Floats, y: Ints, classifier: Any, shares: Floats, seed: int,
+        rng: np.random.Generator,
+    ) -> Choice:  # fmt: skip
         """Learn from features and categories of rows of a group with these shares."""
         classes = np.unique(y)
         too_many = len(classes) > SETTINGS.one_hot_categories
         if too_many or len(classes) < 2 or not F.shape[1] or len(y) < SETTINGS.rows_to_learn:
             return cls(None, classes, shares)
-        model = clone(classifier).fit(F, y)
+        if classifier is None:
+            model = classifier_of(F, y, seed, rng)
+        else:
+            model = classifier.fit(F, y)
         return cls(model, np.asarray(model.classes_, dtype=np.intp), shares)
 
     def given(self, F: Floats) -> Floats:
@@ -198,13 +196,14 @@ class SequentialTransport(SequentialResults, BaseTransport):
         The parents of each column, in place of `order`. A column that is not named has none, and is
         moved by its ranks alone.
     regressor : estimator, default=None
-        Learns means and spreads of numbers; it is cloned. None is a ridge regression or a small
-        `HistGradientBoostingRegressor`, whichever errs less on rows that it has not seen. Its
+        Learns means and spreads of numbers; it is cloned. None is a ridge regression, with a small
+        `HistGradientBoostingRegressor` of what it leaves where a tree finds something there. Its
         features are numbers without gaps: columns scaled to mean 0 and standard deviation 1, and
         0/1 columns for categories and missing values.
     classifier : estimator, default=None
-        Learns probabilities of categories and missing values by `predict_proba`. None is a small
-        `HistGradientBoostingClassifier`.
+        Learns probabilities of categories and missing values by `predict_proba`. None is a logistic
+        regression, or a small `HistGradientBoostingClassifier` where a tree finds something in what
+        that leaves.
     max_rows : int, default=20_000
         Rows of each group that models are learned from; of more, a sample is drawn.
 
@@ -300,23 +299,14 @@ class SequentialTransport(SequentialResults, BaseTransport):
         shares = conditional.marginal.shares[len(conditional.choices)]
         absent = is_missing(column, encoded)
         y = categories(encoded, len(shares)) if column.is_category else absent.astype(np.intp)
-        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-        from sklearn.linear_model import Ridge
-
-        classifier = self.classifier
-        if classifier is None:
-            classifier = HistGradientBoostingClassifier(max_iter=30, **BOOSTING)
-        regressors = [self.regressor]
-        if self.regressor is None:
-            regressors = [Ridge(), HistGradientBoostingRegressor(max_iter=60, **BOOSTING)]
         seed = self.random_state or 0
-        conditional.choices.append(Choice.learn(G, y, _seeded(classifier, seed), shares))
+        classifier, regressor = seeded(self.classifier, seed), seeded(self.regressor, seed)
+        conditional.choices.append(Choice.learn(G, y, classifier, shares, seed, rng))
         numbers, there = None, np.flatnonzero(~absent)
         enough = len(conditional.parents) and len(there) >= SETTINGS.rows_to_learn
         if enough and not column.is_category:
             spread_out = _between_steps(column, encoded[there], uniform[there])
-            models = [_seeded(regressor, seed) for regressor in regressors]
-            numbers = Residuals.learn(G[there], spread_out, models, rng)
+            numbers = Residuals.learn(G[there], spread_out, column.discrete, regressor, seed, rng)
         conditional.numbers.append(numbers)
 
     # Order and graph ------------------------------------------------------------------------
@@ -441,34 +431,22 @@ def _move_given(
     return moved
 
 
+def _differ(made: Floats, y: Floats, discrete: bool) -> bool:
+    """Return whether the numbers that models make are others than those of the group.
+
+    To follow the group's numbers where the models are right would add their chance. So models are
+    taken to be wrong only if chance makes so large a difference in less than a tenth of cases; or,
+    of the share of the commonest value, which models blur, in less than a hundredth.
+    """
+    if ks_2samp(made, y).pvalue < 0.1:
+        return True
+    made, y = (np.rint(made), np.rint(y)) if discrete else (made, y)
+    values, counts = np.unique(y, return_counts=True)
+    share = counts.max() / len(y)
+    apart = abs(float((made == values[counts.argmax()]).mean()) - share)
+    return bool(apart > 2.6 * np.sqrt(share * (1 - share) * (1 / len(y) + 1 / len(made))))
+
+
 def _between_steps(column: Column, encoded: Floats, uniform: Floats) -> Floats:
     """Return encoded values spread evenly over their steps, so that rounding gives them back."""
     return np.rint(encoded) + (uniform - 0.5) if column.discrete else encoded
-
-
-def _best(regressors: list[Any], F: Floats, y: Floats, fold: Ints) -> tuple[Any, Floats]:
-    """Return the regressor that errs least on rows it has not seen, and what it predicts there."""
-    found = []
-    for regressor in regressors:
-        unseen = np.empty(len(y))
-        for k in np.unique(fold):
-            out = fold == k
-            unseen[out] = _predict(clone(regressor).fit(F[~out], y[~out]), F[out])
-        found.append(unseen)
-    best = int(np.argmin([((y - unseen) ** 2).mean() for unseen in found]))
-    return regressors[best], found[best]
-
-
-def _predict(model: Any, F: Floats) -> Floats:
-    return np.asarray(model.predict(F), dtype=np.float64).reshape(len(F))
-
-
-def _seeded(estimator: Any, seed: int) -> Any:
-    """Return a copy of an estimator whose parts without a seed have this one."""
-    model = clone(estimator)
-    unset = {
-        name: seed % 2**32
-        for name, value in model.get_params().items()
-        if name.rpartition("__")[2] == "random_state" and value is None
-    }
-    return model.set_params(**unset) if unset else model

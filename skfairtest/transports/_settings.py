@@ -24,6 +24,15 @@ class TransportSettings(NamedTuple):
     rows_to_learn : int
         Rows of a group from which a model of a column is learned; with fewer, ranks and shares
         alone are taken.
+    ridge_penalties : tuple of float
+        Penalties among which a ridge regression of a column chooses, of features in standard
+        deviations.
+    leaves_to_look : int
+        Leaves of the trees that say whether a column needs boosting.
+    rows_to_look : int
+        Rows that these trees are shown, at most.
+    features_to_look : int
+        Features that they look at for each split, at most.
     rows_in_cell : int
         Rows that each group needs for equal values of the columns in `by`, to have ranks of its own
         there.
@@ -50,6 +59,10 @@ class TransportSettings(NamedTuple):
     n_to_look_up: int = 5_000
     one_hot_categories: int = 30
     rows_to_learn: int = 40
+    ridge_penalties: tuple[float, ...] = (1.0, 10.0, 100.0, 1_000.0)
+    leaves_to_look: int = 8
+    rows_to_look: int = 4_000
+    features_to_look: int = 16
     rows_in_cell: int = 20
     n_parts: int = 4
     planned_categories: int = 200

@@ -1,7 +1,8 @@
 """Decorators that compile functions of the package if numba is installed and can keep the result.
 
-Without numba the functions stay plain Python, and engines beside them do the work with NumPy. Numba
-optimises a function again in each of its callers, so that deep calls take long to compile: a
+Numba, whose import alone takes half a second, is imported when the first of these functions is
+called. Without it the functions stay plain Python, and engines beside them do the work with NumPy.
+Numba optimises a function again in each of its callers, so that deep calls take long to compile: a
 function with one caller is `inlined` into it, and is never compiled by itself.
 """
 
@@ -9,6 +10,8 @@ from __future__ import annotations
 
 import re
 import warnings
+from functools import cached_property, lru_cache, partial, update_wrapper
+from threading import Lock
 from typing import Any
 
 #: The oldest version of numba that compiles the package.
@@ -19,6 +22,7 @@ def _probe() -> None:
     """Do nothing: whether numba finds a folder to keep this in, it finds one for all."""
 
 
+@lru_cache(maxsize=1)
 def _load() -> tuple[Any, str]:
     """Return numba's decorator, and why it is of no use; the empty text where it is."""
     try:
@@ -49,14 +53,47 @@ def _load() -> tuple[Any, str]:
     return numba.njit, why
 
 
-_njit, WHY_NOT = _load()
-#: Whether functions are compiled, at their first call.
-AVAILABLE = not WHY_NOT
+def why_not() -> str:
+    """Why functions are not compiled, even at their first call; the empty text where they are."""
+    return _load()[1]
+
+
+#: What numba is yet to be told of inner functions, before it compiles a caller.
+_waiting: list[Any] = []
+_lock = Lock()
+
+
+class Compiled:
+    """A function that is compiled at its first call, and behaves like numba's from then on.
+
+    Numba asks for what makes a function one of its own when it compiles a caller.
+
+    - `py_func`: the Python function.
+    - `options`: those of numba.njit.
+    """
+
+    def __init__(self, function: Any, **options: Any) -> None:
+        update_wrapper(self, function)
+        self.py_func, self.options = function, options
+
+    @cached_property
+    def _made(self) -> Any:
+        with _lock:  # of several threads none may compile before all is told
+            njit, why = _load()
+            while not why and _waiting:
+                _waiting.pop()()
+            return self.py_func if why else njit(**self.options)(self.py_func)
+
+    def __call__(self, *args: Any) -> Any:
+        return self._made(*args)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made, name)
 
 
 def njit(function: Any) -> Any:
     """Compile a function at its first call, and keep the result on disk."""
-    return _njit(cache=True, nogil=True)(function) if AVAILABLE else function
+    return Compiled(function, cache=True, nogil=True)
 
 
 def inner(function: Any, **options: Any) -> Any:
@@ -65,12 +102,14 @@ def inner(function: Any, **options: Any) -> Any:
     So nothing is compiled where NumPy searches, and what Python needs to call a compiled function,
     which takes longer to compile than a short function itself, is left out.
     """
-    if not AVAILABLE:
-        return function
+    _waiting.append(partial(_tell, function, options))
+    return function
+
+
+def _tell(function: Any, options: dict[str, Any]) -> None:
     from numba.extending import register_jitable
 
     register_jitable(nogil=True, **options)(function)
-    return function
 
 
 def njit_fast(function: Any) -> Any:
@@ -83,7 +122,7 @@ def njit_fast(function: Any) -> Any:
 
 def inlined(function: Any) -> Any:
     """Make a function part of the compiled functions that call it."""
-    return _njit(inline="always")(function) if AVAILABLE else function
+    return Compiled(function, inline="always")
 
 
 def plain(function: Any) -> Any:

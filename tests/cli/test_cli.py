@@ -169,7 +169,7 @@ def test_files(run):
 
 @slow_sample
 def test_a_disk_that_is_full_at_the_end(run, monkeypatch):
-    from skfairtest import _writing
+    from skfairtest.report import _writing
 
     def full(*_, **__):
         raise OSError(28, "No space left on device")

@@ -32,7 +32,6 @@ from tiers import SAMPLE, slow_sample
 
 from skfairtest import AuditReport, FairnessRetrainer, RandomAuditor
 from skfairtest.__main__ import main
-from skfairtest._writing import write_file
 from skfairtest.cli._data_file import DataTable, read_table
 from skfairtest.cli._errors import CommandError
 from skfairtest.cli._inputs import CommandInputs, read_favourable
@@ -41,6 +40,7 @@ from skfairtest.cli._space_file import read_space
 from skfairtest.cli._training import trained_values
 from skfairtest.datasets import load_loans
 from skfairtest.oracle._favourable import resolve_favourable
+from skfairtest.report._writing import write_file
 
 WHO = ["--sensitive", "sex", "--target", "hired"]
 QUICK = ["--max-queries", "200", "--max-time", "none", "--quiet"]

@@ -30,7 +30,7 @@ from skfairtest import (
 )
 from skfairtest.space._constraints.feasibility import Feasibility
 from skfairtest.space._constraints.rules import AllRule, Boxes
-from skfairtest.workers._compiled import AVAILABLE
+from skfairtest.workers._compiled import why_not
 
 
 def random_rules(rng, X):
@@ -145,7 +145,7 @@ def test_bounds_hold_the_true_maximum_of_valid_pairs(n):
     assert np.mean(known) >= 0.8
 
 
-@pytest.mark.skipif(not AVAILABLE, reason="needs numba")
+@pytest.mark.skipif(why_not(), reason="needs numba")
 @pytest.mark.slow
 def test_the_compiled_engine_is_as_right():
     assert np.mean([check_case(seed, "numba", 20) is not False for seed in range(24)]) > 0.9

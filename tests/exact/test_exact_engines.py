@@ -14,7 +14,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestRegressor
 from verifiers import tree_verifier
 
 from skfairtest import CertifiedAuditor, RandomAuditor, certify
-from skfairtest.exact._trees import stored_code
+from skfairtest.exact._trees import driver, stored_code
 from skfairtest.exact._trees import verifier as verifiers
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.tree_search import TreeSearchSettings
@@ -38,10 +38,9 @@ def uncompiled(monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("compiled, though it should not be")
 
-    monkeypatch.setattr(verifiers, "is_compiled", lambda: False)
-    monkeypatch.setattr(verifiers, "warm_up", refuse)
-    monkeypatch.setattr(verifiers, "CompiledSearch", refuse)
-    monkeypatch.setattr(refuse, "library", "numba", raising=False)
+    monkeypatch.setattr(stored_code, "is_compiled", lambda: False)
+    monkeypatch.setattr(driver, "warm_up", refuse)
+    monkeypatch.setattr(driver, "CompiledSearch", refuse)
 
 
 def test_auto_searches_with_numpy_where_nothing_is_compiled(forest, uncompiled):
@@ -55,8 +54,7 @@ def test_auto_searches_with_numpy_where_nothing_is_compiled(forest, uncompiled):
 def test_an_open_gap_of_numpy_says_what_compiling_brings(
     forest, uncompiled, clock, monkeypatch, why_not, brings
 ):
-    monkeypatch.setattr(stored_code, "is_compiled", lambda: False)
-    monkeypatch.setattr(stored_code, "WHY_NOT", why_not)
+    monkeypatch.setattr(stored_code, "why_not", lambda: why_not)
     for compiled, says in ((None, brings), (False, "")):
         verifier = tree_verifier(*forest, "regression", compiled)
         result = verifier.solve(0.0, SolverLimits(clock.now() + 0.02, 1e-9))
@@ -66,7 +64,6 @@ def test_an_open_gap_of_numpy_says_what_compiling_brings(
 
 
 def test_the_page_and_the_auditor_say_which_engine_it_was(forest, uncompiled, monkeypatch):
-    monkeypatch.setattr(stored_code, "is_compiled", lambda: False)
     model, space = forest
     settings = {"sensitive_features": [0], "space": space, "random_state": 0}
     larger = RandomForestRegressor(30, random_state=0).fit(
@@ -92,8 +89,8 @@ def test_the_compiled_search_takes_over_from_the_best_bounds(forest, monkeypatch
             super().__init__(problem, incumbent)
             begun.append(incumbent)
 
-    monkeypatch.setattr(verifiers, "is_compiled", lambda: True)
-    monkeypatch.setattr(verifiers, "CompiledSearch", Compiled)
+    monkeypatch.setattr(stored_code, "is_compiled", lambda: True)
+    monkeypatch.setattr(driver, "CompiledSearch", Compiled)
     brief = TreeSearchSettings(numpy_seconds=0.03)  # the search is a short one
     monkeypatch.setattr(verifiers.TreeVerifier, "settings", brief)
     notes = []
@@ -111,7 +108,7 @@ def test_the_compiled_search_takes_over_from_the_best_bounds(forest, monkeypatch
 def stored(tmp_path, monkeypatch):
     """The empty folder of a cache, and the functions that Python calls with nothing in memory."""
     entries = [SimpleNamespace(signatures=[], py_func=f) for f in (small_table, store)]
-    monkeypatch.setattr(stored_code, "AVAILABLE", True)
+    monkeypatch.setattr(stored_code, "why_not", str)
     monkeypatch.setattr(stored_code, "ENTRIES", entries)
     monkeypatch.setattr(stored_code, "_folder", lambda: tmp_path)
     monkeypatch.setattr(stored_code, "state_file", lambda: tmp_path / "state")
@@ -173,6 +170,9 @@ import numba
 {spoil}
 from sklearn.ensemble import RandomForestRegressor
 from skfairtest import CertifiedAuditor
+from skfairtest.exact._trees.tree_search import TreeSearchSettings
+from skfairtest.exact._trees.verifier import TreeVerifier
+TreeVerifier.settings = TreeSearchSettings(numpy_seconds=0.0)
 rng = np.random.default_rng(0)
 X = np.column_stack([rng.integers(0, 2, 100), rng.normal(size=100)])
 model = RandomForestRegressor(3, random_state=0).fit(X, X[:, 0] * X[:, 1])

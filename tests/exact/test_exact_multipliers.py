@@ -28,7 +28,7 @@ from skfairtest.exact import _all_inputs
 from skfairtest.exact._trees import driver
 from skfairtest.exact._trees.best_first import OPENED
 from skfairtest.exact._trees.driver import CompiledSearch
-from skfairtest.exact._trees.leaf_pairs import ask_tree
+from skfairtest.exact._trees.leaf_pairs import ask_tree, node_boxes_of
 from skfairtest.exact._trees.link_bounds import bound_of_sums, join_classes
 from skfairtest.exact._trees.listed_nodes import MOST_LEAVES, MOST_NODES, summands_of
 from skfairtest.exact._trees.multipliers import (
@@ -102,7 +102,7 @@ class Dual:
     """The bound of boxes of a problem by multipliers."""
 
     def __init__(self, problem):
-        self.problem, self.boxes = problem, driver.node_boxes_of(problem)
+        self.problem, self.boxes = problem, node_boxes_of(problem)
         forest, thresholds = problem.forest, self.boxes.thresholds
         self.pairs = driver._product_trees(forest, SETTINGS.node_bytes // 4)
         layout, links = problem.layout, problem.links
@@ -251,7 +251,7 @@ def test_boxes_are_priced_where_cuts_alone_take_longer(monkeypatch):
     for make in (RandomForestClassifier, GradientBoostingClassifier):
         model = make(random_state=0).fit(X, y)
         problem = tree_verifier(model, InputSpace().fit(X, [0]), "predict_proba", True).problems[0]
-        worker, tightened = driver.Worker(problem, driver.node_boxes_of(problem), 0.0, 1), []
+        worker, tightened = driver.Worker(problem, node_boxes_of(problem), 0.0, 1), []
         tighten_top = worker.tighten_top
         monkeypatch.setattr(
             worker, "tighten_top", lambda r, p=tighten_top, n=tightened: n.append(p(r))

@@ -15,7 +15,18 @@ from tiers import slow_sample
 import skfairtest
 from skfairtest import mitigation
 
-HEAVY = ("numba", "imblearn", "matplotlib", "torch", "skorch", "skops", "polars")
+HEAVY = (
+    "numba",
+    "imblearn",
+    "matplotlib",
+    "torch",
+    "dask",
+    "skorch",
+    "skops",
+    "polars",
+    "ot",
+    "jinja2",
+)
 
 
 def loaded_by(*steps):
@@ -39,6 +50,43 @@ def test_imports_leave_out_what_takes_long():
     )
     assert {"skfairtest.base", "skfairtest.report"} <= loaded
     assert loaded & {*HEAVY, "skfairtest.exact"} == set()
+
+
+#: What README's six lines do, on less; the last line is an audit.
+AUDIT = (
+    "from sklearn.ensemble import HistGradientBoostingClassifier as Model; import pandas",
+    "from skfairtest import audit\nfrom skfairtest.datasets import load_loans",
+    "X, y = load_loans(return_X_y=True); X, y = X[:300], y[:300]\n"
+    "model = Model(max_depth=2, max_iter=5, random_state=0).fit(X, y)\n"
+    "given = dict(favourable='granted', random_state=0, progress=False)\n"
+    "str(audit(model, X, y, sensitive_features='community', moved=False, **given))",
+)
+
+
+@slow_sample
+def test_an_audit_loads_only_what_it_needs():
+    before, imported, after = loaded_by(*AUDIT)
+    new = imported - before
+    assert not new & {
+        *HEAVY,
+        "sklearn.neural_network",
+        "skfairtest.exact",
+        "skfairtest.model_selection",
+    }
+    own = {name for name in new if name.startswith("skfairtest.")}
+    unused = (
+        "individual._gradient",
+        "individual._sbft",
+        "group._testsgd",
+        "inspection._pair_display",
+    )
+    assert not own & {f"skfairtest.{name}" for name in (*unused, "transports._optimal")}
+    assert "skfairtest.exact._trees.numpy_engine" in after  # there is a certificate
+    assert not (after - before) & {
+        *HEAVY,
+        "skfairtest.exact._trees.driver",
+        "skfairtest.exact._networks",
+    }
 
 
 def test_import_of_the_package_alone_loads_nothing_large_and_a_name_its_own_module_only():

@@ -5,11 +5,14 @@ import pandas as pd
 import pytest
 from planted_proxies import GRAPH, planted
 from scipy.stats import ks_2samp
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 from tiers import SAMPLE, slow_sample, some
 
 from skfairtest.transports import SequentialTransport
+from skfairtest.transports._learners import BoostedLine, Line, RidgeRegressions
+from skfairtest.transports._settings import SETTINGS
 
 
 def linear(**params):
@@ -84,6 +87,46 @@ def test_models_are_simple_where_that_does(curved, most):
     own = groups == 0
     true = effect(x + 1) + noise / 2
     assert np.abs(moved["y"] - true)[own].mean() / X["y"].std() < most
+
+
+def test_errors_at_unseen_rows_follow_from_one_ridge_regression():
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(12, 3))
+    y = F @ [1.0, -2.0, 0.5] + rng.normal(size=12)
+    line, unseen = RidgeRegressions.on(F).fit(y)
+    errors = {}
+    for penalty in SETTINGS.ridge_penalties:
+        errors[penalty] = np.empty(12)
+        for i in range(12):
+            some = np.arange(12) != i
+            left_out = Ridge(alpha=penalty).fit(F[some], y[some])
+            errors[penalty][i] = y[i] - left_out.predict(F[[i]])[0]
+    best = min(errors, key=lambda penalty: (errors[penalty] ** 2).mean())
+    np.testing.assert_allclose(unseen, errors[best])
+    np.testing.assert_allclose(line.predict(F), Ridge(alpha=best).fit(F, y).predict(F))
+
+
+@slow_sample
+def test_boosting_is_learned_only_where_lines_are_not_all():
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1], 600)
+    x, noise = rng.normal(size=(2, 1200))
+    of_category = {
+        "by x": rng.random(1200) < 1 / (1 + np.exp(-x)),
+        "by distance": np.abs(x) > rng.uniform(0, 2, 1200),
+    }
+    X = pd.DataFrame({"x": x, "line": x + noise, "bow": x**2 + noise, "wide": x**2 * noise})
+    X = X.assign(**{name: np.where(which, "p", "q") for name, which in of_category.items()})
+    transport = SequentialTransport(graph={name: ["x"] for name in X if name != "x"})
+    transport.fit(X, groups)
+    maps = dict(zip(transport.sequence_.tolist(), transport.maps_, strict=True))
+    for g in (0, 1):
+        line, bow, wide = (maps[j].numbers[g] for j in (1, 2, 3))
+        assert isinstance(line.mean, Line) and isinstance(line.spread, Line)
+        assert isinstance(bow.mean, BoostedLine) and isinstance(wide.mean, Line)
+        assert isinstance(wide.spread, HistGradientBoostingRegressor)
+        assert isinstance(maps[4].choices[g].model, LogisticRegression)
+        assert isinstance(maps[5].choices[g].model, HistGradientBoostingClassifier)
 
 
 def test_kept_columns_are_parents():

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from skfairtest import _clock
 from skfairtest._clock import OutOfTime, check_time
 from skfairtest._typing import Bools, Floats, Ints, Words
-from skfairtest.exact._trees.driver import node_boxes_of
+from skfairtest.exact._trees.leaf_pairs import node_boxes_of
 from skfairtest.exact._trees.problem import Problem, leaves_of, levels_of
 from skfairtest.exact._trees.threshold_cells import WORD, CellGrid
 from skfairtest.space._columns import Column

@@ -38,14 +38,13 @@ from skfairtest.exact._trees.leaf_pairs import (
     NodeBoxes,
     ProductTrees,
     is_finished,
-    node_boxes,
-    thresholds_of,
+    node_boxes_of,
 )
 from skfairtest.exact._trees.listed_nodes import summands_of
 from skfairtest.exact._trees.local_search import PrimalHeuristic
 from skfairtest.exact._trees.multipliers import KeptMultipliers, dual_for, multipliers_memory
 from skfairtest.exact._trees.problem import Forest, Problem
-from skfairtest.exact._trees.self_composition import CellBox, CompositionLayout
+from skfairtest.exact._trees.self_composition import CellBox
 from skfairtest.exact._trees.stored_code import forget_older, note_stored
 from skfairtest.exact._trees.tree_search import SETTINGS, TreeSearch, TreeSearchSettings
 from skfairtest.exact._verifier import SolverLimits
@@ -85,35 +84,6 @@ def compiling() -> Iterator[str]:
     yield "the bounds by multipliers"
     one.tighten_top(0.0)
     note_stored()
-
-
-def node_boxes_of(problem: Problem, deadline: float = np.inf) -> NodeBoxes:
-    """Return the nodes' boxes, worked out once for all searches of a problem."""
-    if problem.node_boxes is None:
-        problem.node_boxes = _boxes_of(problem.forest, problem.layout, deadline)
-    boxes: NodeBoxes = problem.node_boxes
-    return boxes
-
-
-def _boxes_of(forest: Forest, layout: CompositionLayout, deadline: float) -> NodeBoxes:
-    whole = layout.whole
-    twin_ordered = np.full(len(whole.low), 2, dtype=np.int64)
-    first_ordered = np.arange(len(whole.low), dtype=np.int64)
-    twin_word = np.full(len(whole.words), 2, dtype=np.int64)
-    first_word = np.arange(len(whole.words), dtype=np.int64)
-    for j, (one, two) in layout.place.items():
-        if one == two:
-            continue
-        if layout.is_ordered[j]:
-            twin_ordered[one], twin_ordered[two] = 0, 1
-            first_ordered[two] = one
-        else:
-            a, b = (slice(*layout.word_start[p : p + 2]) for p in (one, two))
-            twin_word[a], twin_word[b] = 0, 1
-            first_word[b] = np.arange(a.start, a.stop)
-    thresholds = thresholds_of(forest, len(whole.low))
-    twins_of = (twin_ordered, first_ordered, twin_word, first_word, thresholds)
-    return node_boxes(forest, whole, twins_of, deadline)
 
 
 class Worker:

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._clock import check_time
-from skfairtest.exact._trees.problem import Forest, levels_of
+from skfairtest.exact._trees.problem import Forest, Problem, levels_of
+from skfairtest.exact._trees.self_composition import CompositionLayout
 from skfairtest.workers._compiled import inner, njit
 
 #: Marks leaves and folded nodes among the places.
@@ -92,6 +93,35 @@ def thresholds_of(forest: Forest, n_ordered: int) -> Thresholds:
     numbers = np.full((2, len(forest.attribute)), -1, dtype=np.int32)
     numbers[:, inner] = number.reshape(2, -1)
     return Thresholds(numbers[0], numbers[1], start.astype(np.int64), keys % most)
+
+
+def node_boxes_of(problem: Problem, deadline: float = np.inf) -> NodeBoxes:
+    """Return the nodes' boxes, worked out once for all searches of a problem."""
+    if problem.node_boxes is None:
+        problem.node_boxes = _boxes_of(problem.forest, problem.layout, deadline)
+    boxes: NodeBoxes = problem.node_boxes
+    return boxes
+
+
+def _boxes_of(forest: Forest, layout: CompositionLayout, deadline: float) -> NodeBoxes:
+    whole = layout.whole
+    twin_ordered = np.full(len(whole.low), 2, dtype=np.int64)
+    first_ordered = np.arange(len(whole.low), dtype=np.int64)
+    twin_word = np.full(len(whole.words), 2, dtype=np.int64)
+    first_word = np.arange(len(whole.words), dtype=np.int64)
+    for j, (one, two) in layout.place.items():
+        if one == two:
+            continue
+        if layout.is_ordered[j]:
+            twin_ordered[one], twin_ordered[two] = 0, 1
+            first_ordered[two] = one
+        else:
+            a, b = (slice(*layout.word_start[p : p + 2]) for p in (one, two))
+            twin_word[a], twin_word[b] = 0, 1
+            first_word[b] = np.arange(a.start, a.stop)
+    thresholds = thresholds_of(forest, len(whole.low))
+    twins_of = (twin_ordered, first_ordered, twin_word, first_word, thresholds)
+    return node_boxes(forest, whole, twins_of, deadline)
 
 
 def node_boxes(forest: Forest, whole, twins_of, deadline=np.inf) -> NodeBoxes:

@@ -20,7 +20,7 @@ from skfairtest.exact._trees.box_bounds import use_multipliers
 from skfairtest.exact._trees.local_search import search_locally
 from skfairtest.exact._trees.multipliers import bound_by_multipliers
 from skfairtest.workers import _compiled
-from skfairtest.workers._compiled import AVAILABLE, WHY_NOT, plain
+from skfairtest.workers._compiled import plain, why_not
 
 #: The functions that Python calls.
 ENTRIES: tuple[Any, ...] = (
@@ -34,7 +34,7 @@ ENTRIES: tuple[Any, ...] = (
 
 def is_compiled() -> bool:
     """Return whether all functions are in memory, or on disk, so that they take no time."""
-    return AVAILABLE and (all(entry.signatures for entry in ENTRIES) or _are_stored())
+    return not why_not() and (all(entry.signatures for entry in ENTRIES) or _are_stored())
 
 
 def how_to_compile() -> str:
@@ -42,9 +42,9 @@ def how_to_compile() -> str:
     if is_compiled():
         return ""
     faster = "the compiled search leaves narrower gaps"
-    if WHY_NOT:
+    if why := why_not():
         return (
-            f"{faster}, but {WHY_NOT}: pip install 'skfairtest[exact]', then skfairtest compile, "
+            f"{faster}, but {why}: pip install 'skfairtest[exact]', then skfairtest compile, "
             "once on a machine"
         )
     return f"{faster}: skfairtest compile, once on a machine"

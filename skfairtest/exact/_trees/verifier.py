@@ -12,10 +12,8 @@ from skfairtest._clock import OutOfTime
 from skfairtest._typing import Floats
 from skfairtest.exact._compared_rows import rows_of_pieces
 from skfairtest.exact._trees.covering_rows import covering_rows
-from skfairtest.exact._trees.driver import CompiledSearch, warm_up
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
-from skfairtest.exact._trees.stored_code import how_to_compile, is_compiled
 from skfairtest.exact._trees.tree_search import SETTINGS, TreeSearch
 from skfairtest.exact._verifier import (
     NO_ENGINE,
@@ -180,15 +178,20 @@ class TreeVerifier(Verifier):
         reasons: dict[int, str] = {}
         counts: dict[int, int] = {}
         compiled, alone = bool(self.compiled), self.settings.numpy_seconds
-        takes_over = self.compiled is None and is_compiled()
+        takes_over = self.compiled is None
         while True:
             open_ = [o for o in uppers if uppers[o] > lower and reasons.get(o, "time") == "time"]
             now = _clock.now()
             if not open_ or now >= deadline:
                 break
             if takes_over and alone <= 0:
-                # Those of NumPy leave before others take their memory.
-                searches, compiled, takes_over = {}, True, False
+                # Numba is imported no sooner: that takes as long as many a search.
+                from skfairtest.exact._trees.stored_code import is_compiled
+
+                takes_over = False
+                if is_compiled():
+                    # Those of NumPy leave before others take their memory.
+                    searches, compiled = {}, True
             # The largest bound is that of all. Time that an output leaves goes to the others.
             o = max(open_, key=lambda o: uppers[o])
             # An output is searched for a second at least before another one may be.
@@ -218,11 +221,13 @@ class TreeVerifier(Verifier):
         n_boxes, reason = sum(counts.values()), ended[0] if ended else "closed"
         engine = NO_ENGINE
         if counts:
-            is_short = (
-                self.compiled is None and not compiled and reason in ("time", "memory", STALLED)
-            )
-            library = CompiledSearch.library if compiled else ListSearch.library
-            engine = Engine(library, how_to_compile() if is_short else "")
+            advice = ""
+            is_short = reason in ("time", "memory", STALLED)
+            if self.compiled is None and not compiled and is_short:
+                from skfairtest.exact._trees.stored_code import how_to_compile
+
+                advice = how_to_compile()
+            engine = Engine(next(iter(searches.values())).library, advice)
         return SolverResult(lower, upper, twins, n_boxes, reason, engine)
 
     def _search(self, o: int, incumbent: float, until: float, compiled: bool) -> TreeSearch:
@@ -230,6 +235,8 @@ class TreeVerifier(Verifier):
         problem, n = self.problems[o], len(self.problems)
         if not compiled:
             return ListSearch(problem, incumbent, until, n, self.settings)
+        from skfairtest.exact._trees.driver import CompiledSearch, warm_up
+
         if self.compiled:
             warm_up()
         return CompiledSearch(problem, incumbent, self.n_workers, n, self.settings)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.group._rules.cells import DistinctRows
+from skfairtest.workers._compiled import why_not
 
 #: Rules beyond which nobody reads, and intervals that hold for all of them say little.
 MOST_RULES = 1_000_000
@@ -178,9 +179,7 @@ class FrequentRules:
                 return _search_with_numpy(*arguments, work)
             except _MuchWork:
                 # For less of it numba is not worth the second that its import takes.
-                from skfairtest.workers._compiled import AVAILABLE
-
-                if not AVAILABLE:
+                if why_not():
                     return _search_with_numpy(*arguments, math.inf)
             self.compiled = True
         from skfairtest.group._rules.kernels import search

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from skfairtest import inspection
 from skfairtest._clock import Deadline
 from skfairtest.group import SubgroupAuditor
-from skfairtest.inspection import GroupScoresDisplay
 from skfairtest.report._context import AuditContext
 from skfairtest.report._types import Report, listed_reasons
 from skfairtest.report.parts._part import Task
@@ -63,7 +63,7 @@ def compare_errors(context: AuditContext, metric: str, deadline: Deadline) -> Er
     return compare_rules(context, blank, auditor, rows, deadline, not_in_model)
 
 
-def errors_display(report: Report) -> GroupScoresDisplay:
+def errors_display(report: Report) -> inspection.GroupScoresDisplay:
     """The groups of the first metric whose groups were compared, drawn."""
     parts = report.all_of(ErrorsPart)
     for part in parts:

@@ -8,11 +8,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from skfairtest import inspection
 from skfairtest._clock import Deadline
 from skfairtest._typing import is_real
 from skfairtest.group import SubgroupAuditor
 from skfairtest.group._selection import UNKNOWN
-from skfairtest.inspection import GroupScoresDisplay
 from skfairtest.oracle._favourable import joined_labels
 from skfairtest.report._context import AuditContext
 from skfairtest.report._figures import (
@@ -82,7 +82,7 @@ def labels_text(context: AuditContext) -> str:
     return f"at least {words}" if context.task == "regression" else words
 
 
-def groups_display(report: Report) -> GroupScoresDisplay:
+def groups_display(report: Report) -> inspection.GroupScoresDisplay:
     """The groups that differ most, drawn."""
     part = report.first(GroupsPart)
     if not part.rules:

@@ -9,9 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 from sklearn.base import clone
 
+from skfairtest import inspection
 from skfairtest._clock import Deadline
 from skfairtest.group._rules.attribute import MAX_LEVELS
-from skfairtest.inspection import GroupScoresDisplay
 from skfairtest.oracle._favourable import joined_labels
 from skfairtest.report._context import AuditContext
 from skfairtest.report._types import Report, listed_reasons
@@ -94,7 +94,7 @@ def describe_perturbed(context: AuditContext) -> PerturbedGroupsPart:
     )
 
 
-def perturbed_display(report: Report) -> GroupScoresDisplay:
+def perturbed_display(report: Report) -> inspection.GroupScoresDisplay:
     """The groups of perturbed inputs, drawn."""
     parts = report.all_of(PerturbedGroupsPart)
     if not any(part.rules for part in parts):
@@ -103,7 +103,9 @@ def perturbed_display(report: Report) -> GroupScoresDisplay:
     return _display(parts[0], parts[0].rules)
 
 
-def _display(part: PerturbedGroupsPart, rules: Sequence[ReportedRule]) -> GroupScoresDisplay:
+def _display(
+    part: PerturbedGroupsPart, rules: Sequence[ReportedRule]
+) -> inspection.GroupScoresDisplay:
     is_mean = part.metric == "mean_prediction"
     words = "mean prediction" if is_mean else f"share predicted {part.favourable}"
     return display_rules(part, rules, words, "perturbed inputs")

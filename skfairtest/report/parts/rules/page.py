@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import pandas as pd
 from msgspec.structs import asdict
 
+from skfairtest import inspection
 from skfairtest.finding._words import number
-from skfairtest.inspection import GroupScoresDisplay
 from skfairtest.inspection._style import is_share
 from skfairtest.report._figures import KnownFigure, real
 from skfairtest.report._types import Report
@@ -122,7 +122,9 @@ def rule_score(rule: ReportedRule, metric: str) -> str:
     return with_interval(rule.score, rule.low, rule.high, words)
 
 
-def display_rows(part: RulesOfRowsPart, rules: Sequence[ReportedRule] = ()) -> GroupScoresDisplay:
+def display_rows(
+    part: RulesOfRowsPart, rules: Sequence[ReportedRule] = ()
+) -> inspection.GroupScoresDisplay:
     """The display of groups of rows; of these rules, or of all."""
     measure = metric_named(part.metric)
     if measure == "selection rate" and part.favourable:
@@ -132,7 +134,7 @@ def display_rows(part: RulesOfRowsPart, rules: Sequence[ReportedRule] = ()) -> G
 
 def display_rules(
     part: RulesPart, rules: Sequence[ReportedRule], measure: str, counted: str = "rows"
-) -> GroupScoresDisplay:
+) -> inspection.GroupScoresDisplay:
     """The display of rules."""
     if rules[0].value_inside is None:
         raise ValueError(
@@ -141,7 +143,7 @@ def display_rules(
         )
     drawn = pd.DataFrame(map(asdict, rules))
     drawn.attrs["n_groups"] = part.n_rules
-    return GroupScoresDisplay(drawn, part.confidence, part.correction, measure, counted)
+    return inspection.GroupScoresDisplay(drawn, part.confidence, part.correction, measure, counted)
 
 
 def picture_of_rows(part: RulesOfRowsPart) -> list[FigureBlock]:

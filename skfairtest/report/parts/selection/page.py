@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from skfairtest import inspection
 from skfairtest.finding._words import ABSENT, percent
-from skfairtest.inspection import SelectionDisplay
 from skfairtest.report._types import Report
 from skfairtest.report.parts.rows.results import PeopleOfGroup, RowsPart
 from skfairtest.report.parts.rows.words import in_direction, of_one_attribute
@@ -36,7 +36,7 @@ from skfairtest.report.render.blocks import (
 from skfairtest.report.render.words import group_named, isolate, metric_named, quoted
 
 
-def selection_display(report: Report) -> SelectionDisplay:
+def selection_display(report: Report) -> inspection.SelectionDisplay:
     """The rates of groups, drawn; their ratios where rates were left out."""
     part = report.first(SelectionPart)
     if not part.groups or (part.without_people and not part.has_ratios):
@@ -45,12 +45,12 @@ def selection_display(report: Report) -> SelectionDisplay:
     return _display(part, part.groups)
 
 
-def _display(part: SelectionPart, groups: Sequence[GroupRates]) -> SelectionDisplay:
+def _display(part: SelectionPart, groups: Sequence[GroupRates]) -> inspection.SelectionDisplay:
     drawn = part.frame(groups)
     if part.without_people:
         drawn = drawn.drop(columns=[f"{part.metric}{end}" for end in ("", "_low", "_high")])
     drawn.attrs["confidence"] = part.confidence
-    return SelectionDisplay(drawn)
+    return inspection.SelectionDisplay(drawn)
 
 
 def rates_blocks(part: SelectionPart) -> Iterable[Any]:
