@@ -13,6 +13,70 @@ from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch
 #: A call that takes no longer than so many times the shortest one may have twice as many queries:
 #: most of its time is that of the call.
 MOSTLY_THE_CALL = 1.5
+#: Seconds that a call may be late by chance, whatever the model.
+HICCUP = 0.05
+
+
+class CallTimes:
+    """How long calls took, and by that how long a call of so many queries takes at most.
+
+    A call takes some time, and each of its queries: a call of few and one of many tell both apart.
+    After a single one it may all be the time of its queries.
+    """
+
+    def __init__(self) -> None:
+        #: Queries and seconds of a call of few, and of one of many.
+        self._few = self._many = (0, 0.0)
+
+    def add(self, n: int, seconds: float) -> None:
+        """Take a call of n queries; one far from what was known so far begins anew."""
+        is_slower = seconds > max(HICCUP, 2 * self.at_most(n))
+        is_faster = n >= self._few[0] and MOSTLY_THE_CALL * seconds < self._few[1]
+        if self.is_empty or is_slower or is_faster:
+            self._few = self._many = (n, seconds)
+        elif n <= self._few[0]:
+            self._few = (n, seconds)
+        elif n >= self._many[0]:
+            self._many = (n, seconds)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was no call yet."""
+        return not self._few[0]
+
+    @property
+    def is_one(self) -> bool:
+        """Whether nobody knows yet if time goes into calls or into queries."""
+        return self._few[0] == self._many[0]
+
+    @property
+    def is_mostly_the_call(self) -> bool:
+        """Whether a call of many took hardly longer than one of few."""
+        return not self.is_one and self._many[1] <= MOSTLY_THE_CALL * self._few[1]
+
+    @property
+    def of_a_call(self) -> float:
+        """Seconds of a call without its queries."""
+        return max(0.0, self._few[1] - self._few[0] * self._of_a_query)
+
+    @property
+    def _of_a_query(self) -> float:
+        (few, least), (many, most) = self._few, self._many
+        mean = most / max(1, many)
+        # Never much less than the mean of the larger call: times vary.
+        return mean if self.is_one else max((most - least) / (many - few), 0.1 * mean)
+
+    def at_most(self, n: float) -> float:
+        """Return the seconds that a call of n queries takes at most, if nothing changes."""
+        return self._few[1] + self._of_a_query * max(0.0, n - self._few[0])
+
+    def fitting(self, seconds: float) -> float:
+        """Return the largest number of queries of a call that ends in time; 0 for none."""
+        if seconds < self._few[1]:
+            return 0.0
+        of_a_query = self._of_a_query
+        more = (seconds - self._few[1]) / of_a_query if of_a_query else np.inf
+        return float(self._few[0] + more)
 
 
 class Budget:
@@ -50,6 +114,10 @@ class Budget:
         #: Who has set each limit, where that is a part of the run.
         self._owners: dict[str, SubBudget | None] = {}
         self._start = _clock.now() - seconds_spent
+        #: The time of `_clock.now` by which the run has to end that `max_time` is a part of.
+        self.run_ends = np.inf
+        #: Learns from every call of the model where the run lets it.
+        self.calls = CallTimes()
         #: Seconds that a query took when the model was asked last; 0 before.
         self.seconds_a_query = 0.0
         #: Queries of the call that this was learned from.
@@ -68,6 +136,11 @@ class Budget:
     def seconds_left(self) -> float:
         """Seconds until max_time; infinite without."""
         return self.limits["max_time"] - self.seconds
+
+    @property
+    def run_left(self) -> float:
+        """Seconds until the whole run has to end; infinite where nothing ends."""
+        return self.run_ends if np.isinf(self.run_ends) else max(0.0, self.run_ends - _clock.now())
 
     @property
     def deadline(self) -> float | None:
@@ -120,6 +193,31 @@ class Budget:
         if 2 * MOSTLY_THE_CALL * self._shortest_call <= 0.5 * left:
             n = max(n, self._trial)
         return n
+
+    def next_call(self, wanted: float, n_calls: int = 1) -> float:
+        """Return how many of the queries that are wanted to ask now; 0 where the time is over.
+
+        It is all of them if they end, by what `calls` knows, in half of the time of the whole run:
+        what is nearly done is not cut short. Otherwise as many as end within `max_time`, or a few
+        more while that may show that most of the time is that of the call. `n_calls` follow each
+        other, of which one has most of the queries.
+        """
+        left, of_run = self.seconds_left, self.run_left
+        if np.isinf(left):
+            return wanted
+        others = (n_calls - 1) * self.calls.of_a_call
+        if self.calls.is_empty:
+            return min(wanted, 1.0)
+        if self.calls.at_most(wanted) + others <= 0.5 * of_run:
+            return wanted
+        n = self.calls.fitting(0.9 * left - others)
+        if self.calls.is_one:
+            # One call may have been slow because it was the first: another one tells.
+            least = float(self.calls.at_most(1) <= of_run)
+            n = max(n, least, min(8, self.calls.fitting(of_run / 3 - others)))
+        elif self.calls.is_mostly_the_call:
+            n = max(n, self.calls.fitting(0.5 * of_run - others))
+        return min(wanted, n)
 
     def is_late_for(self, n_queries: int) -> bool:
         """Return whether so many queries would end after max_time, by the pace of earlier ones.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -65,9 +66,12 @@ class Model:
         Calls a row needs: 2 where the labels have to be asked apart from the scores.
     chunk : int or None
         Rows in one call; None for the number above.
+    timer : callable or None
+        Called as ``timer(n_rows, seconds)`` after each call.
     """
 
     chunk: int | None = None
+    timer: Callable[[int, float], None] | None = None
 
     def __init__(
         self, estimator: Any, space: InputSpace, *, response_method: str, n_jobs: int | None
@@ -106,19 +110,21 @@ class Model:
         """Queries that a probed row costs."""
         return {"regression": 0, "labels": 0, "unknown": 1}.get(self.response, 2)
 
-    def probe(self, Z: Any) -> None:
+    def probe(self, Z: Any, known: NDArray[Any] | None = None) -> None:
         """Test on a few rows whether labels follow from the scores; if not, always ask for both.
 
         A classifier with a tuned threshold, or an SVC with its own probabilities, gives other
-        labels.
+        labels. `known` is what `predict` gives, where it was asked.
         """
         if self.response == "unknown":
             # Neither a regressor nor a classifier by its tags: fractional outputs are measured.
-            answer, _ = self._call("predict", Z)[0]
+            answer = self._call("predict", Z)[0][0] if known is None else known
             self.response = "regression" if np.asarray(answer).dtype.kind == "f" else "labels"
         if self.response not in ("predict_proba", "decision_function"):
             return
-        answers, predicted = self._call(self.response, Z), self.labels(Z)
+        answers = self._call(self.response, Z)
+        predicted = self.labels(Z) if known is None else hash_labels(known)
+        self.multilabel |= known is not None and known.ndim > 1
         scores, labels = self._read(answers)
         if self.response == "predict_proba" and not self.multilabel:
             self._adds_up = True
@@ -217,7 +223,7 @@ class Model:
                 with alone():
                     for chunk in chunks:
                         self.n_rows += len(chunk)
-                        with self._threads.of(len(chunk)):
+                        with self._threads.of(len(chunk)), self._timing(len(chunk)):
                             answers.append(ask(self.space.decode(chunk)))
             else:
                 self.n_rows += len(Z)
@@ -227,7 +233,8 @@ class Model:
                 # tasks for each worker, so that a slow one does not hold up the others.
                 parts = np.array_split(np.arange(len(chunks)), min(len(chunks), 2 * n))
                 tasks = [(method, [chunks[k] for k in part]) for part in parts]
-                found = on_workers(_ask_on_worker, asked, tasks, self.n_jobs, prefer="threads")
+                with self._timing(len(Z)):
+                    found = on_workers(_ask_on_worker, asked, tasks, self.n_jobs, prefer="threads")
                 answers = [answer for part in found for answer in part]
         except WorkersFailedError:
             raise
@@ -239,6 +246,16 @@ class Model:
                 f"{message}. {self._what_to_do(method, Z)} The auditor keeps what was found so far."
             ) from error
         return list(zip(answers, map(len, chunks), strict=True))
+
+    @contextmanager
+    def _timing(self, n: int) -> Iterator[None]:
+        """Tell the timer how long a call in this context took."""
+        if self.timer is None:
+            yield
+            return
+        began = _clock.now()
+        yield
+        self.timer(n, _clock.now() - began)
 
     def _what_to_do(self, method: str, Z: Floats) -> str:
         """What helps where the estimator failed: limits of the inputs do not where data fail."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skfairtest import _clock
+from skfairtest._clock import OutOfTime
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.oracle._budget import Budget
 from skfairtest.oracle._cached_model import CachedModel, at_wanted
@@ -72,8 +73,8 @@ class RowComparison:
         Twins that a row is compared with at most; of more, each row has a draw of its own, the same
         for every model, among which the row itself is. None compares with all.
     budget : Budget, default=None
-        Says how many queries fit into the time left, and learns how long they took. The first batch
-        is always compared. None sets no limit.
+        Says how many queries fit into the time left, and learns how long they took. None sets no
+        limit.
     in_chunks : bool, default=False
         Whether tables are chunks of one that need not fit into memory: calls of the model are
         larger, and answers to equal rows are not remembered.
@@ -118,24 +119,35 @@ class RowComparison:
         ------
         EstimatorFailedError
             If the estimator fails, or gives a row other answers when it is asked again.
+        OutOfTime
+            If there is no time for a single row.
         """
         self._begin(rows)
         n_twins = self._tables.n_twins
         draws = self._most is not None and n_twins > self._most
         cost_of_row = self._cost_of_row(self._most if self._most is not None and draws else n_twins)
         start = stop = 0
-        while start < len(rows) and not (start and self.budget.seconds_left <= 0):
-            in_time = self.budget.queries_in_time(unknown=1) / cost_of_row
-            stop += int(min(len(rows), max(1, in_time)))
+        while start < len(rows):
+            wanted = (len(rows) - start) * cost_of_row
+            in_time = int(self.budget.next_call(wanted, 2 + self._asks_predict) / cost_of_row)
+            if not in_time and start:
+                return
+            if not in_time:
+                raise OutOfTime
+            stop = start + in_time
             before, seconds = self.model.n_rows, 0.0
-            while start < min(stop, len(rows)):
-                size = int(max(1, self._batch() / cost_of_row))
+            while start < stop:
+                # A call that takes a good part of the time left is not divided.
+                is_whole = 20 * self.budget.calls.of_a_call > self.budget.seconds_left
+                size = stop - start if is_whole else int(max(1, self._batch() / cost_of_row))
                 part = rows.part(start, min(start + size, stop))
                 began = _clock.now()
                 compared = self._compare(part, self._twins(part, draws=draws))
                 seconds += _clock.now() - began
                 yield compared
                 start += len(part)
+                if not self.budget.run_left:  # a model may become slow at any time
+                    return
             self.budget.took(self.model.n_rows - before, seconds)
 
     def _begin(self, rows: TwinRows) -> None:

@@ -23,12 +23,13 @@ from skfairtest.finding._words import name_output
 from skfairtest.oracle._budget import Budget
 from skfairtest.oracle._favourable import Favourable, known_classes
 from skfairtest.oracle._handle import SearchHandle
-from skfairtest.oracle._model import PROBE_ROWS, Model, hash_labels, probe_in_time
+from skfairtest.oracle._model import PROBE_ROWS, PROBE_SHARE, Model, hash_labels, probe_in_time
 from skfairtest.oracle._row_answers import RowAnswers
 from skfairtest.oracle._row_hash import row_keys
 from skfairtest.oracle._rows import ComparedRows, RowComparison
-from skfairtest.oracle._twin_tables import TwinRows
+from skfairtest.oracle._twin_tables import AsTheyAre, TwinRows
 from skfairtest.report._types import PartResult, R
+from skfairtest.space._rows import slice_rows
 from skfairtest.space._sensitive_features import rows_not_in_model
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox.registry import Readings
@@ -223,19 +224,38 @@ class AuditContext:
     def response(self) -> str:
         """How the model is asked; "unknown" where it fails at once, which each part tells."""
         try:
-            return self.model.response
+            known = self.unprobed.response
+            return self.model.response if known == "unknown" else known
         except EstimatorFailedError:
             return "unknown"
 
     @cached_property
-    def model(self) -> Model:
-        """The model, which all parts ask, so that it is got to know only once."""
+    def unprobed(self) -> Model:
+        """The model before anybody knows whether labels follow from its scores."""
         method = self.template.response_method
         model = Model(self.estimator, self.space, response_method=method, n_jobs=self.n_jobs)
+        model.timer = self.budget.calls.add
+        return model
+
+    @cached_property
+    def model(self) -> Model:
+        """The model, which all parts ask, so that it is got to know only once."""
+        model = self.unprobed
         if model.probe_cost:
             seconds = np.inf if self.max_time is None else self.max_time
             probe_in_time(model, self.space.data[:PROBE_ROWS], seconds)
         return model
+
+    def get_to_know(self, rows: Any, predicted: NDArray[Any]) -> None:
+        """Let the model be probed on the first rows of a table, for which this was predicted."""
+        model = self.unprobed.with_table(AsTheyAre())
+        if model.probe_cost:
+            # As many as hardly take longer than one, or a small share of the time.
+            calls = self.budget.calls
+            seconds = max(1.5 * calls.at_most(1), self.budget.run_left / PROBE_SHARE)
+            n = int(max(1, min(len(predicted), PROBE_ROWS, calls.fitting(seconds))))
+            model.probe(slice_rows(rows, 0, n), predicted[:n])
+        self.model = model.with_table(self.space)
 
     @cached_property
     def answers(self) -> RowAnswers:
@@ -290,6 +310,14 @@ class AuditContext:
         """Queries that fit into so many seconds, at the pace so far; one at least."""
         pace = self.budget.seconds_a_query
         return int(max(1, min(most, seconds / pace))) if pace else most
+
+    def in_time(self, n: int, seconds: float = 0.0) -> int:
+        """How many of n queries to ask in one call that ends in time.
+
+        That is in these seconds, or in a quarter of what is left of the whole time.
+        """
+        of_run = self.budget.run_left
+        return int(min(n, self.budget.calls.fitting(min(of_run, max(seconds, of_run / 4)))))
 
     def shuffled(self) -> Ints:
         """Places of the rows of the data in the order in which they are predicted and compared."""
@@ -346,26 +374,28 @@ class AuditContext:
         """Pairs of inputs with the model's outputs, the twin with the larger one first.
 
         Of several outputs the one that differs most. Two queries a pair, and two for the labels of
-        a classifier.
+        a classifier, which the first pairs have for whom there is time.
         """
         if not len(first):
             return []
         model, n = asked.model, len(first)
         both = np.concatenate([first, second])
-        outputs, labels = np.zeros((2 * n, 1)), None
+        outputs, labels = np.zeros((2 * n, 1)), []
         if model.response != "labels":
             outputs = asked.respond(both)
-        if model.response != "regression":
-            labels = model.predict(both)
-            if labels.ndim != 1:  # several outputs have no one label
-                labels = None
+        k = self.in_time(2 * n) // 2
+        if model.response != "regression" and k:
+            predicted = model.predict(np.concatenate([first[:k], second[:k]]))
+            if predicted.ndim == 1:  # several outputs have no one label
+                labels = list(zip(predicted[:k].tolist(), predicted[k:].tolist(), strict=True))
         made = []
         for j in range(n):
             gaps = outputs[j] - outputs[n + j]
             place = int(np.abs(gaps).argmax())
             rows, ends = [j, n + j], outputs[[j, n + j], place]
+            own = labels[j] if j < len(labels) else None
             if gaps[place] < 0:
-                rows, ends = rows[::-1], ends[::-1]
+                rows, ends, own = rows[::-1], ends[::-1], own and own[::-1]
             is_label = model.response == "labels"
             of_class = None if is_label else model.output_name(place)
             made.append(
@@ -375,7 +405,7 @@ class AuditContext:
                     output=name_output(model.response, of_class),
                     difference=1.0 if is_label else float(ends[0] - ends[1]),
                     threshold=self.template.threshold,
-                    labels=None if labels is None else tuple(labels[rows].tolist()),
+                    labels=own,
                 )
             )
         return made

@@ -18,7 +18,7 @@ from skfairtest.finding._words import message_of
 from skfairtest.report._context import AuditContext
 from skfairtest.report._types import PartResult
 from skfairtest.report.parts import PARTS
-from skfairtest.report.parts._part import Part, Task
+from skfairtest.report.parts._part import SECONDARY, Part, Task
 
 
 def chosen_parts(wanted: Iterable[type[PartResult]] | None = None) -> list[Part]:
@@ -47,6 +47,7 @@ def run_tasks(
     not end the audit: it says why, and the others go on. A non-deterministic model ends it, and
     after Ctrl-C nothing begins.
     """
+    context.budget.run_ends = deadline
     began, known = _clock.now(), {one.name for one in context.results if one.status == "done"}
     tasks = [(task, part) for part in chosen_parts(wanted) for task in part.tasks(context)]
     new = {part.result for task, part in tasks if task.blank.name not in known}
@@ -65,14 +66,16 @@ def run_tasks(
                 waiting.pop(0)
                 progress.n_parts -= 1
                 continue
-            share = _share(task, [one.share for one, _ in waiting], deadline)
+            least = task.calls * context.budget.calls.at_most(1)
+            share = _share(task, [one for one, _ in waiting], deadline, least)
+            no_time = share.left <= 0.9 * least
             why_not = task.why_not()
             if not why_not and interrupted:
                 why_not = "the audit was interrupted before this part"
-            elif not why_not and not share.left:
+            elif not why_not and no_time:
                 why_not = "no time was left of max_time"
             if why_not:
-                is_early = not share.left and not interrupted
+                is_early = no_time and not interrupted
                 ended = _without(context, task, why_not, is_early=is_early)
             else:
                 progress.part(task.blank.name)
@@ -90,12 +93,19 @@ def run_tasks(
     context.seconds += _clock.now() - began
 
 
-def _share(task: Task, shares: Sequence[float], deadline: Deadline) -> Deadline:
-    """Until when a task may run: its share of the time left, and what it has in any case."""
+def _share(task: Task, waiting: Sequence[Task], deadline: Deadline, least: float) -> Deadline:
+    """Until when a task may run: its share of the time left, and what it has in any case.
+
+    What the first page does without has the time that is left then. A task that has no use for less
+    than `least` seconds has these, if half of the time left is enough for that.
+    """
     if deadline == math.inf:
         return deadline
+    is_first = task.order < (SECONDARY,)
+    shares = [one.share for one in waiting if not is_first or one.order < (SECONDARY,)]
     part = task.share / sum(shares) if sum(shares) else 1.0
-    return Deadline.after(max(deadline.left * part, task.at_least))
+    least = least if least <= 0.5 * deadline.left else 0.0
+    return Deadline.after(max(deadline.left * part, least, task.at_least))
 
 
 @dataclass

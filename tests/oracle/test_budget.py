@@ -20,7 +20,7 @@ from skfairtest import (
 )
 from skfairtest.individual._surrogate.rounds import affordable
 from skfairtest.oracle import _stagnation
-from skfairtest.oracle._budget import Budget
+from skfairtest.oracle._budget import Budget, CallTimes
 from skfairtest.oracle._model import Model
 from skfairtest.oracle._stagnation import STALL, STALL_INPUTS
 from skfairtest.oracle._stop import StopReason, StopSearch
@@ -129,6 +129,34 @@ def test_queries_asked_again_in_few_do_not_shrink_the_next_batch(clock):
     assert budget.queries_in_time(1 / 100) == 80
     budget.took(2, 5.0)  # longer than eight took: eight would take as long now
     assert budget.queries_in_time(1 / 100) == 16
+
+
+def test_a_call_of_few_and_one_of_many_tell_what_is_the_call_and_what_its_queries():
+    times = CallTimes()
+    times.add(1, 0.5)
+    assert times.fitting(5.0) == 10 and times.of_a_call == 0  # it may all be the query
+    times.add(5, 0.5)
+    assert times.is_mostly_the_call and times.of_a_call > 0.45 and times.fitting(5.0) > 200
+    times.add(100, 50.0)  # slower than ever: nothing of before holds
+    assert times.is_one and times.fitting(25.0) == 0 and times.fitting(100.0) == 200
+    times.add(100, 0.001)  # it was only slow to begin
+    assert times.at_most(1000) == pytest.approx(0.01)
+    times.add(50, 0.04)  # late by chance
+    assert times.at_most(100) < 0.05
+
+
+def test_what_is_nearly_done_ends_in_one_call_and_a_slow_row_within_its_part(clock):
+    budget = Budget(max_time=20)
+    budget.run_ends = clock.now() + 100
+    assert budget.next_call(1000) == 1  # nothing is known
+    budget.calls.add(1, 0.5)
+    assert budget.next_call(1000) == 36  # as many as end in the time of the part in any case
+    budget.calls.add(8, 0.5)
+    assert budget.next_call(1000) == 1000
+    assert budget.next_call(10_000) > 3000  # a trial, in half of the time of the run
+    clock.sleep(99.5)
+    assert budget.next_call(1000) == 0
+    assert Budget().next_call(1000) == 1000
 
 
 def test_batches_share_out_the_time_of_the_twins_that_are_compared(clock):

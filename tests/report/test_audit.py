@@ -625,7 +625,7 @@ def test_hundreds_of_sensitive_values_and_columns(n):
 
 @slow_sample
 def test_a_slow_model_gets_a_sample_of_the_rows_with_an_interval():
-    slow = Wrapped(LOGISTIC, seconds=0.002)
+    slow = Wrapped(LOGISTIC, seconds=0.005)
     report = look(slow, y=LABELS, max_time=3, sensitive_features=["sex"], auditor=None)
     (_, rows, search, _), reason = searches(report)[0], data(report).reason
     assert 0 < rows.n < rows.n_rows == 200
@@ -647,6 +647,47 @@ def test_a_slow_model_does_not_outlast_the_time_by_much(seconds):
         moved=[QuantileTransport()],
     )  # fmt: skip
     assert CLOCK.now() - began < 17
+
+
+class Sleepy(Wrapped):
+    """Takes seconds by the number of the call, from 1 on, and by its rows."""
+
+    def _wait(self, X):
+        self.n_calls = getattr(self, "n_calls", 0) + 1
+        CLOCK.sleep(self.seconds(self.n_calls, len(X)))
+
+
+@slow_sample
+@pytest.mark.parametrize("max_time", [1, 3, 10, 60])
+@pytest.mark.parametrize(
+    "seconds, in_full",
+    [
+        (lambda call, rows: 0.4, 3),
+        (lambda call, rows: 0.5 * rows, np.inf),
+        (lambda call, rows: 3.0 * (call == 1), 10),
+        (lambda call, rows: 0.5 * (call <= 10), 10),
+        (lambda call, rows: 0.4 * (call > 10), 1),
+        (lambda call, rows: 0.02 * rows * (call > 10), 1),
+    ],
+)
+def test_the_first_page_has_what_fits_and_the_time_is_kept(seconds, in_full, max_time):
+    """`in_full` are the seconds from which on all rows are predicted."""
+    began = CLOCK.now()
+    report = look(
+        Sleepy(LOGISTIC, seconds), y=LABELS, max_time=max_time, sensitive_features=["sex"],
+        favourable="yes", auditor=None, moved=[QuantileTransport()],
+    )  # fmt: skip
+    # A call that has begun is not ended.
+    first = seconds(1, 1)
+    assert CLOCK.now() - began <= max(1.1 * max_time, max_time + 1, first + 1)
+    rates, predicted = part(report, SelectionPart), part(report, PredictionsPart)
+    assert predicted.n == 200 if max_time >= in_full else 0 < predicted.n < 200
+    assert predicted.early == ("" if predicted.n == 200 else f"{predicted.n} of 200 rows")
+    assert rates.n in (0, predicted.n) and (rates.status == "done" or rates.reason)
+    rows = searches(report)[0].rows
+    assert rows.n == 200 or rows.early
+    was_cut = any(one.early for one in data(report).parts)
+    assert ("Cut short for lack of time: " in " ".join(repr(report).split())) == was_cut
 
 
 def test_a_search_that_spent_its_own_budget_did_not_end_early():
@@ -901,7 +942,7 @@ FEW_KINDS = X.assign(income=30, job="w")  # six distinct rows
     [
         (SlowCalls(LOGISTIC, seconds=0.4), X, 20, True),
         (Wrapped(LOGISTIC, seconds=0.05), FEW_KINDS, 20, True),
-        (Wrapped(LOGISTIC, seconds=0.05), X, 20, False),
+        (Wrapped(LOGISTIC, seconds=0.05), X, 10, False),
         (Wrapped(LOGISTIC), X, None, True),
     ],
 )
@@ -927,7 +968,8 @@ def test_figures_of_a_page_are_about_the_same_rows(model, table, max_time, whole
         assert f"of m, in a random sample of {of} people. Lowest impact ratio" in first_page
         assert "Collect more rows" not in first_page  # the table has more
     if isinstance(model, SlowCalls):  # the first rows show that a call has room for the others
-        assert sum(size > 100 for size in model.sizes) <= 3
+        assert model.sizes[0] == 1
+        assert sum(model.sizes[:3]) == part(report, PredictionsPart).n_distinct
 
 
 class OfColumns(Wrapped):

@@ -47,6 +47,10 @@ def always() -> bool:
     return True
 
 
+#: The order from which on tasks are of what the first page does without.
+SECONDARY = 70
+
+
 @dataclass(frozen=True)
 class Task:
     """A part that is to run, for one of the things that it is about."""
@@ -57,8 +61,11 @@ class Task:
     run: Callable[[Deadline], PartResult]
     #: When it runs, among all tasks of all parts.
     order: tuple[int, ...]
-    #: Share of the time that it may take, beside the other tasks.
+    #: Share of the time that it may take, beside the other tasks. Before `SECONDARY` those of the
+    #: first page share all of the time.
     share: float = 1.0
+    #: Calls of the model that it takes at least: it does not begin without time for these.
+    calls: int = 0
     #: Says, when its turn has come, why it does not run; empty where it does.
     why_not: Callable[[], str] = str
     #: Says, when its turn has come, whether what others have found leaves it anything to do.

@@ -10,7 +10,7 @@ from msgspec import Struct
 from sklearn.metrics import accuracy_score, r2_score
 
 from skfairtest import _clock
-from skfairtest._clock import Deadline
+from skfairtest._clock import Deadline, OutOfTime
 from skfairtest._progress import tell
 from skfairtest._typing import Ints
 from skfairtest.oracle._row_hash import distinct, row_keys
@@ -51,7 +51,7 @@ class Predictions(Part):
     def tasks(self, context: AuditContext) -> Iterable[Task]:
         """One task, the first of all."""
         blank = PredictionsPart(n_rows=len(context.space.data))
-        yield Task(blank, lambda deadline: predict_rows(context, deadline), order=(0,), share=10.0)
+        yield Task(blank, lambda deadline: predict_rows(context, deadline), order=(0,), share=15.0)
 
     def sentences(self, report: Report) -> Iterable[Sentence]:
         """How well the model predicts, where that is known."""
@@ -96,34 +96,32 @@ def ask_rows(context: AuditContext, deadline: Deadline) -> int:
 
     Distinct rows are asked once, for all parts. Returns how many these are.
     """
-    model, order = context.model.with_table(AsTheyAre()), context.shuffled()
+    model, order = context.unprobed.with_table(AsTheyAre()), context.shuffled()
     first, back = _distinct(context, order)
     rows = take_rows(context.table, order[first])
     answers: list[Any] = []
     done = 0
     with context.within(deadline):
-        # How long a row takes is not known yet, and less the more of them a call has.
-        while done < len(rows):
-            # Part of the time left that a call may take of those that predict the rows.
-            n = int(min(len(rows) - done, max(1, context.budget.queries_in_time(0.9, 1))))
+        while n := int(context.budget.next_call(len(rows) - done)):
             began = _clock.now()
             answers.append(model.predict(slice_rows(rows, done, done + n)))
             context.budget.took(n, _clock.now() - began)
             done += n
             tell(done / len(rows), f"{done:,} of {len(rows):,} rows")
-            # Calls of a single row say nothing of how late the next one ends.
-            if context.budget.is_late_for(1) or context.budget.seconds_left <= 0:
-                break
+    if not done:
+        raise OutOfTime
     predicted = np.concatenate(answers)
-    if not len(context.space.sensitive):  # else pairs of twins are asked again
-        n = min(done, context.affordable(deadline.left, n_again()))
-        again = as_answers(model.predict(slice_rows(rows, 0, n)))
-        SecondAnswers(model).compare(as_answers(predicted[:n]), again)
     # The rows before the first one that was not asked about: a sample by chance alone.
     known = len(order) if done == len(rows) else int(first[done])
     asked = np.argsort(order[:known])
     context.rows, context.predicted = order[asked], predicted[back[asked]]
+    # What the scores say of labels is tried where these are known.
+    context.get_to_know(rows, predicted)
     context.keep_predicted()
+    if not len(context.space.sensitive):  # else pairs of twins are asked again
+        n = min(done, context.affordable(deadline.left, n_again()))
+        again = as_answers(model.predict(slice_rows(rows, 0, n)))
+        SecondAnswers(context.model).compare(as_answers(predicted[:n]), again)
     return done
 
 

@@ -138,6 +138,7 @@ class MovedTwins(Part):
                     partial(measure_moved, context, blank, of),
                     order=(80 if k else 60, k, place),
                     share=share / 2 / len(maps) if k else share,
+                    calls=4,
                     refuses=(ValueError,),
                 )
 

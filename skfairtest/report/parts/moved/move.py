@@ -285,9 +285,10 @@ def _affordable(context: AuditContext, order: Ints, seconds: float) -> int:
             began = _clock.now()
             answers.ask(model, context.space.data[places], places)
             paces.append((_clock.now() - began) / len(places))
-    pace = min(paces) if paces else context.budget.seconds_a_query * model.cost
-    most = SETTINGS.most_queries
-    return int(min(most, seconds / pace)) if pace else most
+    fitting = context.budget.calls.fitting(seconds) / model.cost
+    if paces:
+        fitting = seconds / min(paces) if min(paces) else np.inf
+    return int(min(SETTINGS.most_queries, fitting))
 
 
 def _rows_in_time(whole: float, moved: float) -> int:

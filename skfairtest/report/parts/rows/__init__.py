@@ -134,7 +134,7 @@ class Rows(Part):
                 blank,
                 partial(compare_rows, context, blank, space, kept),
                 order=(10, k),
-                share=5.0 / (len(context.taken) - 1) if k else 10.0,
+                share=10.0 / (len(context.taken) - 1) if k else 20.0,
                 rescue=partial(rescue_rows, context, blank, space, kept),
             )
 

@@ -15,7 +15,7 @@ from skfairtest.finding._pair import Pair
 from skfairtest.oracle._compare import disparity_curve
 from skfairtest.oracle._judgement import concatenated
 from skfairtest.oracle._twin_tables import TwinRows, TwinTables
-from skfairtest.report._context import QUERIES_A_PAIR, AskedInputs, AuditContext
+from skfairtest.report._context import AskedInputs, AuditContext
 from skfairtest.report.parts.rows.people import (
     RowChanges,
     beginning_with,
@@ -84,18 +84,20 @@ def compare_rows(
         result = above_spread(context, result, changes.farthest, some_twins=some_twins)
     counted = count_people(context, space, order, changes, _counts_above(context, result))
     worst = worst_places(rows, disparity, order)
-    affordable = context.affordable(deadline.left, QUERIES_A_PAIR * len(worst))
-    worst = worst[: max(1, affordable // QUERIES_A_PAIR)]
-    places = shown_places(space, disparity, order, worst)
+    places, place = shown_places(space, disparity, order, worst), person_to_show(changes, order)
     asked = AskedInputs(comparison.of(rows), lambda pairs: comparison.answers(rows, pairs)[0])
     twins = _twins(whole, places)
-    pairs = context.pairs(asked, *twins)
+    person = _person_and_twin(rows, changes, place)
+    # The person and the worst rows are asked about in one call; their outputs are known.
+    ends = [np.concatenate(both) for both in zip(person, twins, strict=True)]
+    pairs = context.pairs(asked, *ends)
+    first, pairs = pairs[: len(person[0])], pairs[len(person[0]) :]
     listed = _worst_rows(context, blank.of, space, rows, order, places, pairs, twins)
     return replace(
         result,
         **counted,
         worst=listed[: len(worst)],
-        person=_person(context, asked, space, rows, order, changes),
+        person=_person(context, space, rows, order, place, first[0]) if first else None,
         queries=context.n_queries - before,
         early=context.sampled(order),
     )
@@ -125,20 +127,18 @@ def _counts_above(context: AuditContext, rows: RowsPart) -> float | None:
     return rows.above[SHOWN_PART].difference if rows.above else None
 
 
+def _person_and_twin(
+    rows: TwinRows, changes: RowChanges, place: int | None
+) -> tuple[Ints, Ints]:  # fmt: skip
+    """The row to show and its twin, as `_twins` has them; none where there is no place."""
+    at = np.array([] if place is None else [place], dtype=np.intp)
+    return np.column_stack([at, rows.own[at]]), np.column_stack([at, changes.twin[at]])
+
+
 def _person(
-    context: AuditContext,
-    asked: AskedInputs,
-    space: InputSpace,
-    rows: TwinRows,
-    order: Ints,
-    changes: RowChanges,
-) -> Person | None:  # fmt: skip
+    context: AuditContext, space: InputSpace, rows: TwinRows, order: Ints, place: Any, pair: Pair
+) -> Person:
     """A row and its twin: another decision if there is one, the largest difference otherwise."""
-    place = person_to_show(changes, order)
-    if place is None:
-        return None
-    own, twin = (np.array([[place, twins[place]]]) for twins in (rows.own, changes.twin))
-    (pair,) = context.pairs(asked, own, twin)
     return Person(
         row=row_names(context.X)(int(order[place])),
         inside=bool(space.contains(space.data[order[[place]]])[0]),

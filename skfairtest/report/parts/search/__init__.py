@@ -100,6 +100,7 @@ class Search(Part):
                 order=(50 if is_short else 30, k),
                 share=4.0 / (len(context.taken) - 1) if k else 4.0,
                 is_needed=partial(_is_open, context, asked.label) if is_short else always,
+                calls=6,
                 rescue=partial(describe_search, context, blank),
             )
             if is_short:

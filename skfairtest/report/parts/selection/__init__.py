@@ -124,6 +124,7 @@ class Selection(Part):
             partial(select, context, blank),
             order=(20,),
             share=0.5,
+            at_least=0.3,
             why_not=lambda: why_no_rates(context) or context.why_no_favourable,
         )
 

@@ -91,7 +91,7 @@ def finish(
     if finding is None:
         return known
     values = typical()
-    if context.affordable(deadline.left, needed) < needed:
+    if context.in_time(needed, deadline.left) < needed:
         return known
     before = context.n_queries
     by_column = matters(context.search(context.space), finding.twins, values)
