@@ -95,6 +95,8 @@ class AuditContext:
     auditors: dict[str, Any] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
     favourable: Favourable | None = None  # None where it is not known before predictions are seen
+    #: By attribute how well a classifier tells its groups apart, which all maps share.
+    aucs_before: dict[str, dict[tuple[Any, Any], float]] = field(default_factory=dict)
     #: The model as certificates read it, once for all sensitive attributes.
     readings: Readings = field(default_factory=Readings)
     options: AuditOptions = AuditOptions()

@@ -175,7 +175,8 @@ def measure_moved(
     known = context.answers.part(rows, usable)
     table, beside = context.rows_of(rows)[0], _not_in_model(context, name, rows)
     auditor.set_params(max_time=deadline.seconds)
-    auditor._fit(table, None, beside, {}, context.model, known)
+    shared = context.aucs_before.setdefault(name, {})
+    auditor._fit(table, None, beside, {}, context.model, known, auc_before=shared)
     context.answers.learn(known, rows, usable)
     context.auditors[blank.name] = auditor
     low, high = (float(end) for end in auditor.moved_rate_interval_)
