@@ -16,6 +16,7 @@ import numpy as np
 from scipy import stats
 
 from skfairtest import _clock
+from skfairtest._progress import tell
 from skfairtest._statistics import ROUNDING, Sides
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.group._inference.counting import RowSets, rule_sides, shape_of
@@ -128,8 +129,8 @@ def resampled(
     for k, kind in enumerate(kinds):
         left = (len(kinds) - k) * n_resamples
         began = rng.bit_generator.state
-        for error in (1 - confidence, None):
-            steps = _StepDown(observed, error)
+        for nearest in (0.75, 0.5, 0.0):
+            steps = _StepDown(observed, 1 - confidence, nearest)
             blocks = kind(rng, n_resamples, steps)
             found = steps.down(_in_time(blocks, left, deadline, gives_up), n_largest)
             if found is not None:
@@ -172,9 +173,24 @@ class Resampled(NamedTuple):
         return Simultaneous(low, high, differs, critical)
 
 
-#: What a block of resamples says of all rules: the largest distance of those that are near 0, and
-#: of the others each root in the direction that was observed.
-Block = tuple[Floats, Floats]
+class Block(NamedTuple):
+    """What some resamples say of all rules.
+
+    Attributes
+    ----------
+    first : ndarray of shape (n_resamples,)
+        The largest distance that stays in the maximum at each step; 0 where none is far.
+    resample, place : ndarray of int
+        The resample and the rule, by its place from 1 on, of each root that is far from 0 in the
+        direction that was observed.
+    root : ndarray
+        These roots, as distances.
+    """
+
+    first: Floats
+    resample: Ints
+    place: Ints
+    root: Floats
 
 
 def _in_time(
@@ -185,6 +201,7 @@ def _in_time(
     for block in blocks:
         yield block
         done += len(block[0])
+        tell(done / n_resamples, "permutations")
         now = _clock.now()
         needed = (now - began) * (n_resamples - done) / done if gives_up else 0.0
         if now + needed > deadline:
@@ -216,55 +233,92 @@ def _enough_rows(
 class _StepDown:
     """Compares what was observed with maxima of resamples, from the most distant rule on.
 
+    Rules that are near 0 are hardly ever refuted, and nearly all roots of resamples are nearer
+    than the maximum of each: only roots that are further away are looked at.
+
     Attributes
     ----------
-    near : ndarray of int
-        Rules so near to 0 that they are hardly ever refuted: only their maxima are looked at.
-    far : ndarray of int
-        The others, the most distant last: the steps go down from the end.
-    sign : ndarray of shape (n_rules, 1)
+    least : float
+        How far these are, at least.
+    place : ndarray of int of shape (n_rules,)
+        0 for a rule near 0, and 1, 2, ... for the others, the most distant last: the steps go down
+        from the end.
+    sign : ndarray of shape (n_rules,)
         Directions of the differences.
     """
 
-    def __init__(self, observed: Floats, error: float | None) -> None:
+    def __init__(self, observed: Floats, error: float, nearest: float) -> None:
         distance = np.abs(observed)
         order = np.argsort(distance, kind="stable")
         # The maximum over so many rules is rarely smaller than three quarters of Bonferroni's.
-        numbers = np.arange(1, 1 if error is None else len(order) + 1)
-        least = 0.75 * stats.norm.isf((error or 1.0) / 2 / numbers)
-        n_near = int(numbers[distance[order[: len(numbers)]] <= least].max(initial=0))
-        self.least = float(least[n_near - 1]) if n_near else 0.0
-        self.near, self.far = order[:n_near], order[n_near:]
-        self.sign = np.where(observed < 0, -1.0, 1.0)[:, None]
-        self.distance = distance[self.far, None] - ROUNDING
+        numbers = np.arange(1, len(order) + 1)
+        least = nearest * stats.norm.isf(error / 2 / numbers)
+        self.n_near = 0
+        if nearest:
+            self.n_near = int(numbers[distance[order] <= least].max(initial=0))
+        self.least = float(least[max(self.n_near, 1) - 1]) if len(least) else 0.0
+        self.far = order[self.n_near :]
+        self.place = np.zeros(len(order), dtype=np.intp)
+        self.place[self.far] = np.arange(1, len(self.far) + 1)
+        self.sign = np.where(observed < 0, -1.0, 1.0)
+        self.distance = distance[self.far] - ROUNDING
 
     def block(self, roots: Floats) -> Block:
-        """What matters of the roots of all rules in some resamples."""
-        largest = np.abs(roots[self.near]).max(axis=0, initial=0.0)
-        return largest, self.sign[self.far] * roots[self.far]
+        """What matters of the roots of all rules in some resamples, a column each."""
+        rule, resample = np.nonzero(np.abs(roots) >= self.least)
+        return self.distant(roots.shape[1], rule, resample, roots[rule, resample])
+
+    def distant(self, n_resamples: int, rule: Ints, resample: Ints, root: Floats) -> Block:
+        """Order the roots that are so far from 0."""
+        place, leading = self.place[rule], self.sign[rule] * root
+        # The claims "not the other way round" are never refuted, and stay in each maximum.
+        stays = (place == 0) | (leading < 0)
+        first = np.zeros(n_resamples)
+        np.maximum.at(first, resample[stays], np.abs(root[stays]))
+        resample, place, leading = resample[~stays], place[~stays], leading[~stays]
+        order = np.lexsort((place, resample))
+        return Block(first, resample[order], place[order], leading[order])
 
     def down(self, blocks: Iterator[Block], n_largest: int) -> tuple[Bools, float] | None:
         """Which rules differ, and the maximum that few resamples exceed.
 
         None where rules that are near 0 might differ, too.
         """
-        exceeded = np.zeros(len(self.far), dtype=np.intp)
+        n_far = len(self.far)
+        change = np.zeros(n_far + 2, dtype=np.intp)
         first, last = [], []
-        for largest, leading in blocks:
-            # The claims "not the other way round" are never refuted, and stay in each maximum.
-            opposite = -leading.min(axis=0, initial=0.0)
-            maxima = np.vstack([np.maximum(largest, opposite), leading])
-            np.maximum.accumulate(maxima, axis=0, out=maxima)
-            exceeded += (maxima[1:] >= self.distance).sum(axis=1)
-            first.append(maxima[0])
-            last.append(maxima[-1])
-        if len(self.near) and (np.concatenate(first) >= self.least).sum() < n_largest:
+        for block in blocks:
+            resample, place, maxima = _maxima(block)
+            # A maximum stays from its place to that of the next root; it exceeds the nearest rules.
+            upto = np.append(np.where(np.diff(resample), n_far + 1, place[1:]), n_far + 1)
+            upto = np.minimum(upto, np.searchsorted(self.distance, maxima, side="right") + 1)
+            place, exceeds = np.maximum(place, 1), upto > np.maximum(place, 1)
+            change += np.bincount(place[exceeds], minlength=n_far + 2)
+            change -= np.bincount(upto[exceeds], minlength=n_far + 2)
+            first.append(block.first)
+            last.append(maxima[np.append(np.diff(resample), 1) > 0])
+        exceeded = np.cumsum(change)[1:-1]
+        if self.n_near and (np.concatenate(first) >= self.least).sum() < n_largest:
             return None
         # Of all that are further away, none may be exceeded by too many.
         refuted = np.minimum.accumulate((exceeded < n_largest)[::-1])[::-1]
         differs = np.zeros(len(self.sign), dtype=bool)
         differs[self.far] = refuted
         return differs, float(np.sort(np.concatenate(last))[-n_largest])
+
+
+def _maxima(block: Block) -> tuple[Ints, Ints, Floats]:
+    """For each root, and at place 0 of each resample, the largest one up to there."""
+    n, starts = len(block.first), np.searchsorted(block.resample, np.arange(len(block.first)))
+    resample = np.insert(block.resample, starts, np.arange(n))
+    place = np.insert(block.place, starts, 0)
+    root = np.insert(block.root, starts, block.first)
+    order = np.argsort(root, kind="stable")
+    rank = np.empty(len(root), dtype=np.int64)
+    rank[order] = np.arange(len(root))
+    # Later resamples have larger numbers, so that each begins anew.
+    largest = np.maximum.accumulate(resample * len(root) + rank) - resample * len(root)
+    return resample, place, root[order[largest]]
 
 
 class _Comparison(NamedTuple):
@@ -392,50 +446,40 @@ class _RootTable:
         self.terms = np.concatenate([[0.0], numbers * np.log(numbers)])
         self.n_cases, self.n_rows, self.steps = n_cases, n_rows, steps
         self.constant = self.terms[n_rows] - self.terms[[n_cases, n_rows - n_cases]].sum()
-        n, n_out = (np.rint(side).astype(np.int32) for side in (sides.n, sides.n_out))
+        n, n_out = (np.rint(side).astype(np.int64) for side in (sides.n, sides.n_out))
         # A side that was set to 0 or is empty has no roots.
         self.n = np.where((n > 0) & (n_out > 0), n, 0)
-        # The more cases of equally many rows, the larger the root: it is computed for the most and
-        # the fewest cases of some rules of as many rows, a row of this table each.
-        near = steps.near[np.argsort(self.n[steps.near], kind="stable")]
-        first = np.flatnonzero(np.diff(self.n[near], prepend=-1))
-        length = np.diff(first, append=len(near))
-        width = min(16, max(1, round(len(near) / max(1, len(first)))))
-        parts = -(-length // width)
-        start = np.repeat(first, parts) + width * _each(parts)
-        last = np.repeat(first + length - 1, parts)
-        self.alike = near[np.minimum(start[:, None] + np.arange(width), last[:, None])]
+        different, which = np.unique(self.n, return_inverse=True)
+        self.low, self.high = (
+            self._first_at(different, end)[which, None] for end in (-steps.least, steps.least)
+        )
+        self.high[self.n == 0] = n_rows
+
+    def _first_at(self, n: Ints, least: float) -> Ints:
+        """The fewest cases whose root is so large, which more cases make larger."""
+        low = np.maximum(0, n - (self.n_rows - self.n_cases))
+        high = np.minimum(n, self.n_cases) + 1
+        while (low < high).any():
+            middle = (low + high) // 2
+            enough = self.roots(middle, n) >= least
+            high = np.where(enough & (low < high), middle, high)
+            low = np.where(~enough & (low < high), middle + 1, low)
+        return low
 
     def block(self, sums: Floats) -> Block:
         """What matters of the roots of all rules with so many cases inside."""
-        far = self.steps.far
-        leading = self.steps.sign[far] * self.roots(sums[far], self.n[far])
-        if not len(self.alike):
-            return np.zeros(sums.shape[1]), leading
-        first, *others = self.alike.T
-        most = sums[first]
-        least = most.copy()
-        for other in others:
-            found = sums[other]
-            np.maximum(most, found, out=most)
-            np.minimum(least, found, out=least)
-        roots = (self.roots(ends, self.n[first]) for ends in (most, least))
-        return np.maximum(*(np.abs(ends).max(axis=0) for ends in roots)), leading
+        low, high = self.low.astype(sums.dtype), self.high.astype(sums.dtype)
+        rule, resample = np.nonzero((sums < low) | (sums >= high))
+        root = self.roots(np.rint(sums[rule, resample]).astype(np.int64), self.n[rule])
+        return self.steps.distant(sums.shape[1], rule, resample, root)
 
-    def roots(self, sums: Floats, n: Ints) -> Floats:
-        """Signed roots of so many cases among so many rows, a row of the matrix each."""
-        x, n = np.rint(sums).astype(np.int32), n[:, None]
-        x *= n > 0
+    def roots(self, x: Ints, n: Ints) -> Floats:
+        """Signed roots of so many cases among so many rows."""
+        x = np.where(n > 0, x, 0)
         n_out, cases = np.where(n, self.n_rows - n, self.n_cases), self.n_cases
-        half = self.terms[x]
+        half = self.terms[x] + self.constant - self.terms[n] - self.terms[self.n_rows - n]
         for places in (n - x, cases - x, x + (n_out - cases)):
             half += self.terms[places]
-        half += self.constant - self.terms[n] - self.terms[self.n_rows - n]
         root = np.sqrt(2 * np.clip(half, 0, None))
         smaller = x * float(self.n_rows) <= n * float(cases)
         return np.where(n > 0, np.where(smaller, -root, root), 0.0)
-
-
-def _each(lengths: Ints) -> Ints:
-    """0, 1, ... for each of some lengths, one after the other."""
-    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

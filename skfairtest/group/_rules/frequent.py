@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
@@ -17,10 +18,14 @@ from skfairtest.workers._compiled import why_not
 
 #: Rules beyond which nobody reads, and intervals that hold for all of them say little.
 MOST_RULES = 1_000_000
-#: Columns beyond which sums are products of matrices.
+#: Columns beyond which sums are products of sparse matrices.
 MANY_COLUMNS = 8
 #: Candidates times words of their rows that are looked at before numba is loaded: half a second.
 MUCH_WORK = 2**28
+#: Cells of all rules, in lists, beyond which these are made anew each time: 64 MB.
+MOST_LISTED = 2**24
+#: Some rules, cells of each one after the other and where they end, and whether it lacks these.
+Listed = tuple[slice, Ints, Ints, Bools]
 #: Parents, last conditions, counts and marks of rules.
 Found = tuple[Ints, Ints, Ints, NDArray[np.uint64]]
 
@@ -97,11 +102,13 @@ class FrequentRules:
         self._planes = _planes(weights, self._bits.shape[1])
         # Rows that are counted by their number are not told apart any further.
         self._cells: DistinctRows | None = None
+        self._lists: list[Listed] | None = None
         self._find(max_conditions, compiled, math.inf)
 
     def _find(self, max_conditions: int, compiled: bool | None, deadline: float) -> None:
         """Find all rules of up to so many conditions."""
         self.max_conditions = int(min(max_conditions, len(self.columns)))
+        self._lists = None
         nothing = (np.empty(0, dtype=np.int64),) * 3
         found: Found = (*nothing, np.empty(0, dtype=np.uint64))
         self.compiled = bool(compiled)
@@ -222,12 +229,14 @@ class FrequentRules:
         Returns
         -------
         ndarray of float of shape (n_rules, k)
-            The sums; of many columns that are counted in four bytes, which are exact. What is
+            The sums; of many columns that are counted as integers of two or four bytes. What is
             outside of a rule is the sum of all rows less this.
         """
         V = np.asarray(V)
         is_counted = V.dtype == bool or bool(((V == 0) | (V == 1)).all())
-        if V.shape[1] > MANY_COLUMNS or not self.n_rules:
+        if not self.n_rules:
+            return np.empty((0, V.shape[1]))
+        if V.shape[1] > MANY_COLUMNS:
             return self._products(V, is_counted)
         if is_counted:
             return self._counted(np.stack([bits_of_rows(column != 0) for column in V.T]))
@@ -249,15 +258,15 @@ class FrequentRules:
 
             count_common(self._bits, self.parents, self.last, self.depths, columns, sums)
             return sums
-        for some, inside in self._held_by_rules(self._bits, 2**17 // self._bits.shape[1]):
+        for some, inside, _ in self._held_by_rules(self._bits, 2**17 // self._bits.shape[1]):
             for k, column in enumerate(columns):
                 sums[some, k] = _counts_of(inside & column)
         return sums
 
     def _held_by_rules(
         self, bits: NDArray[np.uint64], size: int
-    ) -> Iterator[tuple[slice, NDArray[np.uint64]]]:
-        """So many rules at a time, and the rows of each as bits, by those of the conditions."""
+    ) -> Iterator[tuple[slice, NDArray[np.uint64], NDArray[np.uint64]]]:
+        """So many rules at a time: the rows of each and of its parent as bits."""
         conditions = np.full((self.n_rules, int(self.depths.max(initial=0))), -1)
         at, todo = np.arange(self.n_rules), np.arange(self.n_rules)
         for column in conditions.T:
@@ -269,30 +278,55 @@ class FrequentRules:
         for start in range(0, self.n_rules, size):
             some = slice(start, min(start + size, self.n_rules))
             first, *others = conditions[some].T
-            inside = bits[first]
-            for other in others:
-                inside &= bits[other]
-            yield some, inside
+            outer = bits[others[0]] if others else bits[np.full(len(first), -1)]
+            for other in others[1:]:
+                outer &= bits[other]
+            yield some, outer & bits[first], outer
 
     def _products(self, V: NDArray[Any], is_counted: bool) -> Floats:
-        """Sums as products of matrices: many more terms, all quick."""
-        table, bits = V, self._bits
-        if not is_counted and self.n_rules:
-            cells = self._different_rows()
-            if 2 * len(cells.codes) < self.n_rows:
-                table, members = _of_cells(cells, V), self._member_table()
-                bits = np.stack([
-                    bits_of_rows(member[cells.codes[:, j]] > 0)
-                    for j, member in zip(self.attribute, members, strict=True)
-                ])  # fmt: skip
-        # Numbers of rows below 2**24 are exact in four bytes.
-        table = table.astype(np.float32 if is_counted and len(table) < 2**24 else np.float64)
-        sums = np.empty((self.n_rules, table.shape[1]), dtype=table.dtype)
-        # 4 MB at a time of the matrix that says which row is inside of which rule.
-        for some, inside in self._held_by_rules(bits, 2**20 // len(table)):
-            held = np.unpackbits(inside.view(np.uint8), axis=1, count=len(table))
-            np.matmul(held.astype(table.dtype), table, out=sums[some])
+        """Sums of cells that a rule has, or of those that it lacks of its parent's: the fewer."""
+        cells = self._different_rows()
+        n, dtype = len(cells.codes), np.dtype(np.float64)
+        if is_counted:  # small numbers are added up many at a time
+            dtype = np.dtype(np.uint16 if self.n_rows < 2**16 - 1 else np.int32)
+        of_cell = (np.ones(self.n_rows, dtype), cells.of_row, np.arange(self.n_rows + 1))
+        table = sparse.csr_matrix(of_cell, shape=(self.n_rows, n)).T @ V.astype(dtype)
+        sums = np.empty((self.n_rules, table.shape[1]), dtype=dtype)
+        lacks = np.zeros(self.n_rules, dtype=bool)
+        for some, places, upto, lacks[some] in self._listed():
+            ones = np.ones(len(places), dtype)
+            sums[some] = sparse.csr_matrix((ones, places, upto), shape=(len(upto) - 1, n)) @ table
+        for depth in range(2, int(self.depths.max(initial=0)) + 1):
+            here = np.flatnonzero(lacks & (self.depths == depth))
+            sums[here] = sums[self.parents[here]] - sums[here]
         return sums
+
+    def _listed(self) -> Iterator[Listed]:
+        """Some rules, the cells of each that are summed, and whether these are those it lacks."""
+        if self._lists is not None:
+            yield from self._lists
+            return
+        cells, members, kept = self._different_rows(), self._member_table(), []
+        n = len(cells.codes)
+        bits = np.stack([
+            bits_of_rows(member[cells.codes[:, j]] > 0)
+            for j, member in zip(self.attribute, members, strict=True)
+        ])  # fmt: skip
+        n_listed = 0
+        # 4 MB at a time of the matrix that says which rule sums which cell.
+        for some, inside, outer in self._held_by_rules(bits, 2**22 // n):
+            lacked = outer & ~inside
+            lacks = (_counts_of(lacked) < _counts_of(inside)) & (self.parents[some] >= 0)
+            chosen = np.where(lacks[:, None], lacked, inside).view(np.uint8)
+            places = np.flatnonzero(np.unpackbits(chosen, axis=1, count=n).view(bool))
+            upto = np.searchsorted(places, np.arange(len(lacks) + 1) * n)
+            listed = some, (places % n).astype(np.int32), upto.astype(np.int32), lacks
+            n_listed += len(places)
+            if n_listed <= MOST_LISTED:
+                kept.append(listed)
+            yield listed
+        if n_listed <= MOST_LISTED:
+            self._lists = kept
 
     def _different_rows(self) -> DistinctRows:
         """Rows that no rule tells apart, taken together."""
@@ -316,6 +350,7 @@ class FrequentRules:
         """The same rules of some of the rows; `counts` and `marks` stay those of all rows."""
         few = copy.copy(self)
         few.columns, few.n_rows, few._cells = [c[rows] for c in self.columns], len(rows), None
+        few._lists = None
         few._bits = few._condition_bits()
         return few
 
@@ -366,6 +401,7 @@ class RuleSubset:
         number[walked] = np.arange(len(walked))
         self._where = number[places]
         self._walked = copy.copy(whole)
+        self._walked._lists = None
         self._walked.parents = number[whole.parents[walked]]
         self._walked.last = whole.last[walked]
         self._walked.depths = whole.depths[walked]
