@@ -504,62 +504,60 @@ def _search_with_numpy(
     most_work: float,
 ) -> Found:
     """The same rules in the same order as the compiled search."""
-    parents: list[int] = []
-    last: list[int] = []
-    counts: list[int] = []
-    marks: list[int] = []
+    n_words = bits.shape[1]
     # The numbers name places and decide nothing: the seed is of no account.
-    names: Any = np.random.default_rng(0).integers(2**64, size=bits.shape[1], dtype=np.uint64)
-    work = 0
+    names: Any = np.random.default_rng(0).integers(2**64, size=n_words, dtype=np.uint64)
+    parts: list[tuple[Any, ...]] = []
+    found, work = 0, 0
 
-    def both(held: Any, ahead: Ints) -> Iterator[tuple[bool, Bools, Ints]]:
-        """For each set whether it has enough in common with any behind it, which, and how much."""
-        nonlocal work
-        n, size = len(held), max(1, 2**16 // held.size)
-        for start in range(0, n, size):
-            some, others = slice(start, start + size), slice(start + 1, n)
+    def grow(held: Any, paths: Ints, n_rows: Ints, parents: Ints, end: Ints) -> None:
+        """Add rules in order, with those up to whose `end` they go on, and what goes on so."""
+        nonlocal found, work
+        numbers = np.arange(found, found + len(held))
+        found += len(held)
+        if found > MOST_RULES:
+            raise RuleLimitExceeded
+        padded = np.pad(paths, ((0, 0), (0, max_conditions - paths.shape[1])), constant_values=-1)
+        parts.append((parents, padded, n_rows, _marks_of(held, names)))
+        if paths.shape[1] == max_conditions:
+            return
+        last = paths[:, -1]
+        others = end - np.arange(len(held)) - 1
+        upto = np.cumsum(others)
+        start = 0
+        while start < len(held):
+            before = upto[start] - others[start]
+            stop = max(start + 1, int(np.searchsorted(upto, before + 2**18 // n_words, "right")))
+            number = others[start:stop]
+            first = np.repeat(np.arange(start, stop), number)
+            second = first + 1 + np.arange(len(first)) - (upto[first] - others[first] - before)
+            start = stop
             # What NumPy takes for a few calls is as long as for some thousands of words.
-            work += 2**13 + len(held[some]) * held[others].size
+            work += 2**15 + len(first) * n_words
             if work > most_work:
                 raise _MuchWork
             _clock.check_time(deadline)
-            common = _weigh(held[some, None] & held[None, others], planes)
+            apart = attribute[last[first]] != attribute[last[second]]
+            first, second = first[apart], second[apart]
+            inner = held[first] & held[second]
+            common = _weigh(inner, planes)
             enough = common >= least
-            enough &= attribute[ahead[some], None] != attribute[ahead[others]]
-            enough = np.triu(enough)
-            goes_on: Any = enough.any(axis=1)
-            yield from zip(goes_on.tolist(), enough, common, strict=True)
+            if enough.any():
+                first, second = first[enough], second[enough]
+                longer = np.column_stack([paths[first], last[second]])
+                ends = np.searchsorted(first, first, "right")
+                grow(inner[enough], longer, common[enough], numbers[first], ends)
 
-    def grow(held: Any, ahead: Ints, n_rows: Ints, parent: int, depth: int) -> None:
-        """Add what goes on from a parent by the conditions ahead, and what goes on from that."""
-        if len(parents) + len(ahead) > MOST_RULES:
-            raise RuleLimitExceeded
-        own = (ahead.tolist(), n_rows.tolist(), _marks_of(held, names).tolist())
-        if depth == max_conditions or len(ahead) == 1:
-            parents.extend([parent] * len(ahead))
-            for found, here in zip((last, counts, marks), own, strict=True):
-                found.extend(here)
-            return
-        size = max(1, 2**16 // held.size)
-        rules = zip(*own, both(held, ahead), strict=True)
-        for p, (condition, count, mark, (goes_on, enough, common)) in enumerate(rules):
-            parents.append(parent)
-            last.append(condition)
-            counts.append(count)
-            marks.append(mark)
-            if goes_on:
-                chosen = np.flatnonzero(enough)
-                others = chosen + 1 + p - p % size
-                inner, number = held[others] & held[p], len(parents) - 1
-                grow(inner, ahead[others], common[chosen], number, depth + 1)
-
-    grow(bits, np.arange(len(bits)), _weigh(bits, planes), -1, 1)
-    return (
-        np.array(parents, dtype=np.int64),
-        np.array(last, dtype=np.int64),
-        np.array(counts, dtype=np.int64),
-        np.array(marks, dtype=np.uint64),
-    )
+    n = len(bits)
+    each = _weigh(bits, planes)
+    grow(bits, np.arange(n)[:, None], each, np.full(n, -1), np.full(n, n))
+    parents, paths, counts, marks = (np.concatenate(part) for part in zip(*parts, strict=True))
+    # A rule stands before those that go on from it, and these in the order of their conditions.
+    order = np.lexsort(paths.T[::-1])
+    place = np.empty(found + 1, dtype=np.int64)
+    place[order], place[-1] = np.arange(found), -1
+    last = paths[np.arange(found), (paths >= 0).sum(axis=1) - 1]
+    return place[parents[order]], last[order], counts[order], marks[order]
 
 
 def _of_cells(cells: DistinctRows, V: NDArray[Any]) -> Floats:
