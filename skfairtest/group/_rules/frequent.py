@@ -25,7 +25,7 @@ MUCH_WORK = 2**28
 #: Cells of all rules, in lists, beyond which these are made anew each time: 64 MB.
 MOST_LISTED = 2**24
 #: Some rules, cells of each one after the other and where they end, and whether it lacks these.
-Listed = tuple[slice, Ints, Ints, Bools]
+Listed = tuple[slice, NDArray[Any], NDArray[Any], Bools]
 #: Parents, last conditions, counts and marks of rules.
 Found = tuple[Ints, Ints, Ints, NDArray[np.uint64]]
 
@@ -286,7 +286,8 @@ class FrequentRules:
     def _products(self, V: NDArray[Any], is_counted: bool) -> Floats:
         """Sums of cells that a rule has, or of those that it lacks of its parent's: the fewer."""
         cells = self._different_rows()
-        n, dtype = len(cells.codes), np.dtype(np.float64)
+        n = len(cells.codes)
+        dtype: np.dtype[Any] = np.dtype(np.float64)
         if is_counted:  # small numbers are added up many at a time
             dtype = np.dtype(np.uint16 if self.n_rows < 2**16 - 1 else np.int32)
         of_cell = (np.ones(self.n_rows, dtype), cells.of_row, np.arange(self.n_rows + 1))
