@@ -10,6 +10,8 @@ from sklearn.neural_network import MLPRegressor
 from skfairtest import RandomAuditor, certify
 from skfairtest._progress import listening
 from skfairtest.exact._certify import bound
+from skfairtest.exact._trees.tree_search import TreeSearchSettings
+from skfairtest.exact._trees.verifier import TreeVerifier
 from skfairtest.exact._verifier import Stall
 from skfairtest.whitebox.registry import Readings
 
@@ -53,6 +55,9 @@ def test_only_the_search_of_an_audit_stalls_and_says_so(auditor, monkeypatch, cl
         return n_boxes >= 10
 
     monkeypatch.setattr(Stall, "is_over", is_over)
+    # While a compiled search may take over, the one by NumPy goes on.
+    monkeypatch.setattr(TreeVerifier, "settings", TreeSearchSettings(numpy_seconds=0.0))
+    monkeypatch.setattr("skfairtest.exact._trees.stored_code.is_compiled", lambda: False)
     stalled = bound(auditor, Readings(), max_time=60.0)
     assert "hardly narrowed" in stalled.stop_reason and not stalled.certified
     # It is the number of boxes that ends the search.
