@@ -56,11 +56,12 @@ def people(n_rows, n_columns, seed, attributes=1):
     return X, y
 
 
-def boosting():
+def boosting(**params):
     """5,000 rows, 14 columns, two attributes."""
     X, y = people(5_000, 14, 1, attributes=2)
     X["sex"] = X["sex"].astype("category")
-    model = HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=0)
+    params |= {"categorical_features": "from_dtype", "random_state": 0}
+    model = HistGradientBoostingClassifier(**params)
     return model.fit(X, y), X, y, {"sensitive_features": ["group", "sex"], "favourable": "granted"}
 
 
@@ -82,7 +83,8 @@ def forest():
 
 CASES = {
     "README's six lines": loans,
-    "5,000 x 14, boosting, two attributes": boosting,
+    "5,000 x 14, boosting, two attributes": lambda: boosting(max_depth=4, max_iter=50),
+    "the same, 100 trees of 31 leaves": boosting,
     "30,000 x 14, logistic regression": lambda: linear(30_000, 14, 2),
     "1,800 x 18, forest of 100": forest,
     "100,000 x 10, logistic regression": lambda: linear(100_000, 10, 4),

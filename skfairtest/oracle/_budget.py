@@ -13,8 +13,8 @@ from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch
 #: A call that takes no longer than so many times the shortest one may have twice as many queries:
 #: most of its time is that of the call.
 MOSTLY_THE_CALL = 1.5
-#: Seconds that a call may be late by chance, whatever the model.
-HICCUP = 0.05
+#: Seconds that a call may be late by chance, whatever the model: on a busy machine.
+HICCUP = 0.25
 
 
 class CallTimes:
@@ -31,10 +31,11 @@ class CallTimes:
     def add(self, n: int, seconds: float) -> None:
         """Take a call of n queries; one far from what was known so far begins anew."""
         is_slower = seconds > max(HICCUP, 2 * self.at_most(n))
-        is_faster = n >= self._few[0] and MOSTLY_THE_CALL * seconds < self._few[1]
+        few, least = self._few
+        is_faster = n >= few and max(HICCUP, MOSTLY_THE_CALL * seconds) < least
         if self.is_empty or is_slower or is_faster:
             self._few = self._many = (n, seconds)
-        elif n <= self._few[0]:
+        elif n <= few:
             self._few = (n, seconds)
         elif n >= self._many[0]:
             self._many = (n, seconds)

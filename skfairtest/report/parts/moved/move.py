@@ -275,7 +275,7 @@ def _queries_a_row(n_groups: int, n_columns: int, again: int) -> float:
 def _affordable(context: AuditContext, order: Ints, seconds: float) -> int:
     """How many predictions fit into so many seconds, by the pace of many rows at once.
 
-    It is that of rows which have to be asked anyway, in this order, or that of all rows before.
+    It is that of rows which have to be asked anyway, in this order, or that of all calls before.
     """
     model, answers, paces = context.model, context.answers, []
     new = order[~answers.is_asked[order] & context.space._is_decoded(order)]
