@@ -187,7 +187,8 @@ def share_name(auditor: Any) -> str:
 
 #: Where shares are taken, as a card says it.
 _PLACES = {
-    "rows": "rows held out",
+    "rows": "rows of the table",
+    "unseen": "people who are not in it",
     "near": "near the data",
     "uniform": "uniform inputs of the domain",
     "group": "worst group, difference of shares",
@@ -211,7 +212,7 @@ def retrainer_card(retrainer: Any) -> str:
     measure = _measure(retrainer)
     place, about = "near", f"{measure}, near the data: "
     if "moved" in before:
-        place, about = "moved", f"{measure.replace('twins', 'moved twins')}, rows held out: "
+        place, about = "moved", f"{measure.replace('twins', 'moved twins')}, unseen people: "
     change = f"{number(before[place]['value'])} before, {number(after[place]['value'])} after"
     sentence = f"{about}{change}"
     if kept:
@@ -223,10 +224,7 @@ def retrainer_card(retrainer: Any) -> str:
     ]
     degrees = (number(before["degree"]["value"]), number(after["degree"]["value"]))
     rows.append(("largest difference seen", *degrees))
-    drop = retrainer.score_drop_
-    facts.insert(0, (
-        "score", f"{-drop['value']:+.3g} (a drop of at most {number(max(0.0, drop['high']))})"
-    ))  # fmt: skip
+    facts.insert(0, ("score of this model", _score(retrainer, kept)))
     facts += _alternatives(retrainer.alternatives_)
     return findings_card(
         kind,
@@ -235,9 +233,20 @@ def retrainer_card(retrainer: Any) -> str:
             ["", "before", "after"], rows, f"{_capital(measure)}, with intervals; and one pair"
         ),
         facts=facts,
-        note="Measured on new inputs, by which nothing was chosen. "
+        note="Of the two models themselves, on inputs by which nothing was chosen. "
         + (_MOVED_NOTE if "moved" in before else _TWINS_NOTE),
     )
+
+
+def _score(retrainer: Any, kept: bool) -> str:
+    """How far the score may have fallen, and what would let the rows tell that it has not."""
+    if kept:
+        return "that of the original"
+    drop, limit = retrainer.score_drop_, retrainer.max_score_drop
+    text = f"{number(-drop['high'])} to {number(-drop['low'])} more than that of the original"
+    if drop["confirmed"]:
+        return f"{text}; a drop of more than {number(limit)} is ruled out"
+    return f"{text}; not confirmed: {retrainer._what_would_tell}"
 
 
 def _alternatives(table: Any) -> list[tuple[str, str]]:
@@ -251,7 +260,7 @@ def _alternatives(table: Any) -> list[tuple[str, str]]:
             continue
         text = row["note"]
         if math.isfinite(row[place]):
-            text = f"{number(row[place])} {where}, score {-row['score_drop']:+.3g}"
+            text = f"{number(row[place])} {where}, score {-row['score_drop']:+.3g} on average"
             if row["note"]:
                 text += f" ({row['note']})"
         lines.append((f"{name} instead", text))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # mitigation is imported where a comparison of it is drawn
 #: Measures in the order of the panels, and what is written below each.
 PLACES = {"rows": "people", "near": "inputs near\nthem", "uniform": "uniform\ninputs"}
 GROUP, SCORE, RATE = "group", "score", "rate"
+_SAME = {name: name for name in ("near", "uniform", GROUP)}
 #: Groups whose rates are drawn at most: the largest.
 MOST_GROUPS = len(MARKERS)
 
@@ -140,7 +141,8 @@ class MitigationDisplay(Display):
         Returns
         -------
         MitigationDisplay
-            The display, not yet drawn: the original and the mitigated model.
+            The display, not yet drawn: the original and the mitigated model. The measure "rows" is
+            about people drawn as the rows were, "unseen" in `before_` and `after_`.
 
         Raises
         ------
@@ -162,10 +164,11 @@ class MitigationDisplay(Display):
                 f"measured ({retrainer.stop_reason_}). See its history_."
             )
         rows = [
-            (model, measure, "", values["value"], values.get("low"), values.get("high"))
+            (model, measure, "", found[name]["value"], found[name]["low"], found[name]["high"])
             for model, found in (("original", retrainer.before_), ("mitigated", retrainer.after_))
-            for measure, values in found.items()
-            if measure in (*PLACES, GROUP)
+            # Of people the claim with an interval is about those who are not in the table.
+            for measure, name in {"rows": "unseen", **_SAME}.items()
+            if name in found
         ]
         drop = retrainer.score_drop_
         rows.append(("original", SCORE, "", 0.0, None, None))
@@ -439,12 +442,12 @@ def _table(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
 
 
 def _before_and_after(retrainer: Any, *, is_mean: bool, kept: bool) -> str:
-    before, after = (found["rows"]["value"] for found in (retrainer.before_, retrainer.after_))
+    before, after = (found["unseen"]["value"] for found in (retrainer.before_, retrainer.after_))
     if is_mean:
         sentence = f"twins differ by {brief(before)} on average"
         now = brief(after)
     else:
-        sentence = f"{percent(before)} of the people are treated differently from a twin"
+        sentence = f"about {percent(before)} of such people are treated differently from a twin"
         now = percent(after)
     if kept:
         return f"The original is kept: {sentence}"

@@ -47,6 +47,10 @@ class Judged(NamedTuple):
         cluster_ids = None if self.cluster_ids is None else self.cluster_ids[start:end]
         return Judged(self.differs[start:end], self.disparity[start:end], cluster_ids)
 
+    def values(self, *, mean: bool) -> Floats:
+        """What the mean is taken of: differences, or 0 and 1 for a share."""
+        return self.disparity if mean else self.differs.astype(np.float64)
+
     def measure(self, *, mean: bool, confidence: float = 0.95) -> Measure:
         """Share of the inputs whose twins are treated differently, or mean of their difference.
 

@@ -7,7 +7,7 @@ of the retrained model.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.frozen import FrozenEstimator
@@ -16,10 +16,11 @@ from sklearn.pipeline import Pipeline
 from skfairtest import _clock
 from skfairtest.mitigation._averaging.marginalized import averaged
 from skfairtest.mitigation._held_columns import HeldColumns
-from skfairtest.mitigation._retraining.guard import NO_DROP, Drop, Verdict
+from skfairtest.mitigation._retraining.guard import NOT_JUDGED
 from skfairtest.mitigation._retraining.metrics import TwinShares
 from skfairtest.mitigation._retraining.rounds import (
     NOT_MEASURED,
+    Alternative,
     Measurements,
     Rounds,
     measured_row,
@@ -27,21 +28,6 @@ from skfairtest.mitigation._retraining.rounds import (
 )
 from skfairtest.mitigation._shares import Measure
 from skfairtest.space._rows import take_rows
-
-
-class Alternative(NamedTuple):
-    """A method of mitigation that was tried: its models, the one of all rows first.
-
-    `found` is what the choice goes by, and None, with a `note`, where the method failed.
-    """
-
-    name: str
-    models: list[Any]
-    found: Measurements | None
-    verdict: Verdict | None
-    n_added: int = 0
-    seconds: float = np.nan
-    note: str = ""
 
 
 def try_simple_methods(
@@ -56,19 +42,21 @@ def _try(name: str, method: Callable[[Rounds], list[Any]], rounds: Rounds) -> Al
     try:
         models = method(rounds)
         seconds = _clock.now() - start
-        verdict = rounds.guard.look_at(models[1:])
-        found = look_at(rounds, models)
+        likely, verdict = rounds.guard.look_at(models[1:]), rounds.judge(models)
+        seen, found = (_measure(rounds, models, fresh=fresh) for fresh in (False, True))
     except Exception as error:
         note = str(error).strip().split("\n")[0]
-        return Alternative(name, [], None, None, note=f"{type(error).__name__}: {note}")
+        return Alternative(
+            name, [], None, None, NOT_JUDGED, NOT_JUDGED, note=f"{type(error).__name__}: {note}"
+        )
     note = ""
     if rounds.varied and rounds.task.answers_alike(models[0]):
-        verdict = verdict._replace(good=False)
+        likely = likely._replace(good=False)
         note = "predicts the same for all rows"
-    return Alternative(name, models, found, verdict, seconds=seconds, note=note)
+    return Alternative(name, models, seen, found, likely, verdict, seconds=seconds, note=note)
 
 
-def look_at(rounds: Rounds, models: list[Any], *, fresh: bool = False) -> Measurements:
+def _measure(rounds: Rounds, models: list[Any], *, fresh: bool) -> Measurements:
     """Measure models that do not take the sensitive columns into account.
 
     Twins that differ in nothing else get the same predictions from them by construction, which
@@ -77,7 +65,7 @@ def look_at(rounds: Rounds, models: list[Any], *, fresh: bool = False) -> Measur
     if rounds.strategy.space.twins_.descendants is not None or rounds.first.group is not None:
         return rounds.find(models, fresh=fresh)
     nothing = Measure(0.0, 0.0, 0.0)
-    return Measurements(TwinShares(nothing, nothing, nothing, 0.0), None)
+    return Measurements(TwinShares(nothing, nothing, nothing, 0.0, nothing), None)
 
 
 def _drop(rounds: Rounds) -> list[Any]:
@@ -105,67 +93,60 @@ def _average(rounds: Rounds) -> list[Any]:
 #: By name, the simplest first.
 SIMPLE_METHODS: dict[str, Callable[[Rounds], list[Any]]] = {"drop": _drop, "average": _average}
 
-#: The verdict on the original.
-KEPT_AS_IT_IS = Verdict(True, True, NO_DROP)
-NOT_JUDGED = Verdict(False, False, Drop(np.nan, np.nan, np.nan))
-
 
 def choose(methods: list[Alternative]) -> Alternative:
-    """Of the methods that keep the score the one that leaves least; of equals the best score."""
+    """The method that leaves least of those that keep the score; the original is among them.
+
+    The rows that choose say which may be taken and which of equals, and those that judge whether
+    it is: otherwise it is the turn of the next one.
+    """
 
     def worth(method: Alternative) -> tuple[float, float]:
-        assert method.found is not None and method.verdict is not None, "failed ones are left out"
-        return method.found.people.value, method.verdict.drop.estimate
+        assert method.seen is not None, "failed ones are left out"
+        return method.seen.people.value, method.likely.drop.estimate
 
-    return min(filter(_is_good, methods), key=worth)
+    return next(m for m in sorted(filter(_is_good, methods), key=worth) if m.verdict.good)
 
 
-def leaves_less(
-    methods: list[Alternative], kept: Alternative, fresh: dict[str, Measurements]
-) -> str | None:
+def leaves_less(methods: list[Alternative], kept: Alternative) -> str | None:
     """Name the simpler method that leaves less than what is kept and costs no more of the score."""
-    assert kept.verdict is not None, "what is kept was judged"
-    left, cost = fresh[kept.name].people.value, kept.verdict.drop.estimate
+    assert kept.found is not None, "what is kept was measured"
+    left, cost = kept.found.people.value, kept.verdict.drop.estimate
     better = [
         method
         for method in methods
         if _is_good(method)
+        and method.verdict.good
         and method.name in SIMPLE_METHODS
-        and method.verdict is not None
-        and fresh[method.name].people.value < left
+        and method.found is not None
+        and method.found.people.value < left
         and method.verdict.drop.estimate <= cost
     ]
     if not better:
         return None
     best = choose(better)
-    assert best.verdict is not None, "it was judged"
+    assert best.found is not None, "it was measured"
     return (
         f"A simpler method leaves less at no more cost: {best.name!r} leaves "
-        f"{fresh[best.name].people.value:.4g} where the {kept.name} model leaves {left:.4g}, and "
-        f"the score changes by {-best.verdict.drop.estimate:+.4g} instead of {-cost:+.4g}. See "
-        'alternatives_; strategy="best" keeps it.'
+        f"{best.found.people.value:.4g} where the {kept.name} model leaves {left:.4g}, and, on "
+        f"average over trainings, the score changes by {-best.verdict.drop.estimate:+.4g} instead "
+        f'of {-cost:+.4g}. See alternatives_; strategy="best" keeps it.'
     )
 
 
-def outlook(
-    methods: list[Alternative], kept: Alternative, fresh: dict[str, Measurements], rounds: Rounds
-) -> str:
+def outlook(methods: list[Alternative], kept: Alternative, rounds: Rounds) -> str:
     """Say what is kept, why, and what more rounds may bring."""
     place = "near the rows" if rounds.first.group is None else "in the worst group"
-    others = [
-        f"{name} {found.people.value:.4g}" for name, found in fresh.items() if name != kept.name
-    ]
-    refused = [method.name for method in methods if method.name in fresh and not _is_good(method)]
-    text = (
-        f"Kept is {kept.name}, which leaves {fresh[kept.name].people.value:.4g} {place} "
-        f"({', '.join(others)})"
-    )
+    left = {m.name: m.found.people.value for m in methods if m.found is not None}
+    others = [f"{name} {share:.4g}" for name, share in left.items() if name != kept.name]
+    refused = [m.name for m in methods if m.name in left and not (_is_good(m) and m.verdict.good)]
+    text = f"Kept is {kept.name}, which leaves {left[kept.name]:.4g} {place} ({', '.join(others)})"
     if refused:
         text += f"; {' and '.join(refused)} may cost more than max_score_drop"
     least = rounds.least.people.value
     if kept.name == "original" and rounds.best is rounds.original:
         return text + "."
-    if fresh[kept.name].people.value == 0:
+    if left[kept.name] == 0:
         return text + "; more rounds could leave no less."
     fell = [row["near"] for row in rounds.rows if row["kept"]]
     if len(fell) > 1:
@@ -177,22 +158,33 @@ def outlook(
 
 
 def alternatives_table(
-    methods: list[Alternative], kept: Alternative, fresh: dict[str, Measurements], rounds: Rounds
+    methods: list[Alternative], kept: Alternative, rounds: Rounds
 ) -> dict[str, list[Any]]:
-    """One entry a method in each column, measured on fresh inputs."""
-    rows = []
+    """One entry a method in each column, measured on fresh inputs and by the rows that judge."""
+    rows, first = [], methods[0].found
     for method in methods:
-        found, verdict = fresh.get(method.name, NOT_MEASURED), method.verdict
+        found, drop = method.found or NOT_MEASURED, method.verdict.drop
         left = np.nan
-        if method.name in fresh:
-            left = rounds.strategy.left(found, fresh["original"])
-        measured = measured_row(
-            found, left, verdict or NOT_JUDGED, method is kept, rounds.guard.score
+        if method.found is not None and first is not None:
+            left = rounds.strategy.left(found, first)
+        unseen = dict(
+            zip(("unseen", "unseen_low", "unseen_high"), found.shares.unseen, strict=True)
         )
-        rows.append({"method": method.name, "n_added": method.n_added, **measured,
-                     "fit_seconds": method.seconds, "note": method.note})  # fmt: skip
+        scores = (
+            rounds.judge.score - drop.estimate,
+            *drop,
+            method.verdict.spread,
+            method.verdict.confirmed,
+        )
+        rows.append({"method": method.name, "n_added": method.n_added, **unseen,
+                     **measured_row(found, left), **dict(zip(SCORES, scores, strict=True)),
+                     "kept": method is kept, "fit_seconds": method.seconds,
+                     "note": method.note})  # fmt: skip
     return named({name: [row[name] for row in rows] for name in rows[0]}, rounds.strategy.measured)
 
 
+SCORES = ("fold_score", "score_drop", "drop_low", "drop_high", "drop_spread", "confirmed")
+
+
 def _is_good(method: Alternative) -> bool:
-    return method.verdict is not None and method.verdict.good
+    return method.found is not None and method.likely.good

@@ -1,8 +1,13 @@
 """The guard of a mitigation: whether the score fell, by how much, and what the rows can tell.
 
-Both models are scored on rows that neither has seen, out of fold, and the difference of the scores
-has an interval: a jackknife that leaves out groups of rows, which holds for any score of the rows'
-predictions and knows that the two models are wrong about mostly the same rows.
+Both models are scored on rows that neither has seen, out of fold. The mean difference of the scores
+has an error from the rows: a jackknife that leaves out groups of rows, which holds for any score of
+the rows' predictions and knows that the two models are wrong about mostly the same rows. And it is
+a mean over the models of the folds, where the claim is about two models of all rows: how far a
+single training lies from the mean adds to the error (see `judge`).
+
+A third of the rows choose among rounds and methods, and the others judge what was chosen: the best
+of some looks better than it is to the rows that it was chosen by.
 """
 
 from __future__ import annotations
@@ -34,12 +39,21 @@ NO_DROP = Drop(0.0, 0.0, 0.0)
 
 
 class Verdict(NamedTuple):
-    """Whether a score was kept, and `confirmed` by the rows alone; at most how far it fell."""
+    """Whether a score was kept, and `confirmed` by the rows alone; at most how far it fell.
+
+    `spread` is the standard deviation between trainings that the interval of the drop reckons with.
+    """
 
     good: bool
     confirmed: bool
     drop: Drop
     bound: float = 0.0
+    spread: float = 0.0
+
+
+#: The verdict on the original, and on what failed.
+KEPT_AS_IT_IS = Verdict(True, True, NO_DROP)
+NOT_JUDGED = Verdict(False, False, Drop(np.nan, np.nan, np.nan))
 
 
 class HeldOut:
@@ -90,6 +104,9 @@ class HeldOut:
                 self._learn_kind(recorded, whole)
         scores = [whole]
         for part in parts:
+            if not len(part):
+                scores.append(np.nan)
+                continue
             try:
                 if self.by_predictions:
                     score = self._score(recorded, part, part)
@@ -150,6 +167,10 @@ class Guard:
         How far the score may fall.
     rng : Generator
         Deals the rows out to groups.
+    caution : float, default=1.0
+        How much of its error a bound lies above the mean. Rows that choose for others to judge look
+        for what these are likely to find good, and the more rows the others are, the less error
+        these have.
 
     Attributes
     ----------
@@ -165,18 +186,23 @@ class Guard:
         classification: bool,
         max_score_drop: float,
         rng: np.random.Generator,
+        caution: float = 1.0,
     ) -> None:
-        self.folds = folds
+        #: Folds that have rows of this guard at all.
+        self._places = [place for place, fold in enumerate(folds) if len(fold.y)]
+        self.folds = folds = self._of(folds)
+        originals = self._of(originals)
         self.classification = classification
         self.max_score_drop = max_score_drop
+        self.caution = caution
         self.confidence = 0.95  # of each bound of a drop's interval
-        # The first model tells how its scores can be had.
-        folds[0].scores(originals[0], [])
+        # The first model that has a score tells how scores can be had.
+        known = folds[_first_with_score(folds, originals)]
         for fold in folds:
-            fold.by_predictions = folds[0].by_predictions
-            fold.is_accuracy = folds[0].is_accuracy
+            fold.by_predictions = known.by_predictions
+            fold.is_accuracy = known.is_accuracy
         # Groups that are left out in turn: fewer where the score has to ask the model again.
-        most = 20 if folds[0].by_predictions else 8
+        most = 20 if known.by_predictions else 8
         rows = np.unique(np.concatenate([fold.numbers for fold in folds]))
         self.n_rows = len(rows)
         self.n_groups = max(2, min(most, self.n_rows // 2))
@@ -190,40 +216,54 @@ class Guard:
         sizes = np.array([fold.size for fold in folds])
         self._shares = sizes / sizes.sum()
         self._original = self._scores(originals)
-        self.score = float(self._original[0])
+        self.score = float(self._mean(self._original)[0])
         #: The originals' predictions, where the score counts the right ones.
         self._predicted: list[Values] | None = None
-        if folds[0].is_accuracy:
+        if known.is_accuracy:
             self._predicted = [
                 np.asarray(model.predict(fold.X))
                 for fold, model in zip(folds, originals, strict=True)
             ]
 
-    def _scores(self, models: list[Any]) -> Floats:
-        """Mean scores over the folds: of all rows, and without each group."""
-        table = np.stack(
-            [
-                fold.scores(model, parts)
-                for fold, model, parts in zip(self.folds, models, self._parts, strict=True)
-            ]
-        )
-        # A fold that has no score without some group has no say there.
-        share = self._shares[:, None] * np.isfinite(table)
-        total = share.sum(axis=0)
-        with np.errstate(invalid="ignore"):
-            return np.asarray((np.nan_to_num(table) * share).sum(axis=0) / total)
+    def _of(self, things: list[Any]) -> list[Any]:
+        return [things[place] for place in self._places]
 
-    def drop(self, models: list[Any]) -> Drop:
-        """How far the score of the folds' models lies below the originals'."""
-        fell = self._original - self._scores(models)
+    def _scores(self, models: list[Any]) -> Floats:
+        """Scores of the folds, of all rows and without each group; NaN where there is none."""
+        rows = []
+        for fold, model, parts in zip(self.folds, models, self._parts, strict=True):
+            try:
+                rows.append(fold.scores(model, parts))
+            except ValueError:  # a fold without one of the classes, say
+                rows.append(np.full(1 + len(parts), np.nan))
+        return np.stack(rows)
+
+    def _mean(self, table: Floats) -> Floats:
+        """Mean over the folds by their sizes. A fold without a score has no say there."""
+        share = self._shares[:, None] * np.isfinite(table)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((np.nan_to_num(table) * share).sum(axis=0) / share.sum(axis=0))
+
+    def drop(self, models: list[Any], spread: float | None = 0.0) -> Drop:
+        """How far the score of the models lies below the originals'.
+
+        `spread` is that between trainings, with which the interval is about one training and not
+        about the mean of the folds; None takes how far the folds lie apart, which is more.
+        """
+        fell = self._original - self._scores(self._of(models))
+        if spread is None:
+            apart = fell[np.isfinite(fell[:, 0]), 0]
+            spread = float(np.std(apart, ddof=1)) if len(apart) > 1 else np.inf
+        whole = self._mean(fell)
         return interval_of(
-            fell[0],
-            fell[1:],
+            whole[0],
+            whole[1:],
             confidence=self.confidence,
             n_rows=self.n_rows if self.classification else None,
+            spread=spread,
         )
 
-    def look_at(self, models: list[Any]) -> Verdict:
+    def look_at(self, models: list[Any], spread: float | None = 0.0) -> Verdict:
         """Whether the score is kept: what is known of its drop lies below the limit.
 
         Few rows know little. With a hundred of them, the drop seen out of fold has nothing to do
@@ -232,24 +272,24 @@ class Guard:
         by much less: some were wrong before. So of accuracy the interval of the rows is combined
         with that expectation, the one that knows more counting more.
         """
-        cached = [
-            CachedPredictions(model, fold.X) for fold, model in zip(self.folds, models, strict=True)
-        ]
-        drop = self.drop(cached)
+        cached = list(models)
+        for place, fold in zip(self._places, self.folds, strict=True):
+            cached[place] = CachedPredictions(models[place], fold.X)
+        drop = self.drop(cached, spread)
         confirmed = drop.high <= self.max_score_drop
-        bound = drop.high
-        if self._predicted is not None:
+        mean, above = drop.estimate, drop.high - drop.estimate
+        if self._predicted is not None and np.isfinite(above):
             # One standard deviation of the accuracy that a model is expected to lose or win: rounds
             # on tables of 100 rows had 0.14 to 0.23 of the share of predictions that changed.
-            expected = 0.2 * self._share_changed(cached)
+            expected = 0.2 * self._share_changed(self._of(cached))
             quantile = stats.norm.isf(1 - self.confidence)
-            known = (drop.high - drop.estimate) / quantile
+            known = above / quantile
             total = expected**2 + known**2
             # Of two normal distributions, the expected drop being 0.
             mean = drop.estimate * expected**2 / total if total else 0.0
-            error = expected * known / np.sqrt(total) if total else 0.0
-            bound = min(bound, float(mean + quantile * error))
-        return Verdict(bound <= self.max_score_drop, confirmed, drop, bound)
+            above = quantile * (expected * known / np.sqrt(total) if total else 0.0)
+        bound = min(drop.high, float(mean + self.caution * above))
+        return Verdict(bound <= self.max_score_drop, confirmed, drop, bound, spread or 0.0)
 
     def _share_changed(self, cached: list[CachedPredictions]) -> float:
         """Share of the rows held out whose prediction is not the original's."""
@@ -271,18 +311,36 @@ class Guard:
         return f"score may have fallen by {verdict.bound:.4g}"
 
 
+def _first_with_score(folds: list[HeldOut], models: list[Any]) -> int:
+    """The first fold that has a score; the scorer's own error where none has."""
+    errors = []
+    for place, (fold, model) in enumerate(zip(folds, models, strict=True)):
+        try:
+            fold.scores(model, [])
+            return place
+        except ValueError as error:
+            errors.append(error)
+    raise errors[0]
+
+
 def _mean(values: Floats, weights: Floats) -> float:
     total = weights.sum()
     return float(values @ weights / total) if total else np.nan
 
 
 def interval_of(
-    estimate: float, without: Floats, *, confidence: float, n_rows: int | None = None
+    estimate: float,
+    without: Floats,
+    *,
+    confidence: float,
+    n_rows: int | None = None,
+    spread: float = 0.0,
 ) -> Drop:
     """Jackknife interval of a difference from its values without each group of rows.
 
     With `n_rows` two more rows about which the models disagree are reckoned with, one for either
-    side: where none of n rows changed, a change of a few in n is still possible.
+    side: where none of n rows changed, a change of a few in n is still possible. With a `spread`
+    between trainings the interval is one for a single training (a prediction interval).
 
     References
     ----------
@@ -298,6 +356,7 @@ def interval_of(
     variance = (n - 1) / n * float(((without - without.mean()) ** 2).sum())
     if n_rows is not None:
         variance += 2 / (n_rows + 2) ** 2
+    variance += spread**2
     error = float(stats.t.isf(1 - confidence, n - 1)) * np.sqrt(variance)
     return Drop(float(estimate), float(estimate - error), float(estimate + error))
 

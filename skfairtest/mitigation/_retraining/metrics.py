@@ -1,14 +1,21 @@
-"""What a mitigation is measured by: three shares, on inputs that are the same for all models."""
+"""What a mitigation is measured by: shares of a model, on inputs that are the same for all models.
+
+No label is needed to see whether twins are treated alike, so the model itself is asked, and not the
+models of folds, which are others. Only for people who are not in the table the folds are needed: a
+model treats its own rows, and what was made of them, a little more alike than others, and how much
+so is seen in models whose rows held out are known.
+"""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from skfairtest._statistics import wilson_interval
-from skfairtest._typing import Floats
-from skfairtest.mitigation._retraining.training import TrainingFold, each_once
+from skfairtest._typing import Bools, Floats
+from skfairtest.mitigation._retraining.training import TrainingFold
 from skfairtest.mitigation._shares import (
     Crossings,
     Judged,
@@ -16,35 +23,36 @@ from skfairtest.mitigation._shares import (
     affordable_inputs,
     draw_uniform,
     judge,
-    together,
 )
 from skfairtest.space._plausible.neighbours import Crossed
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import on_workers
 
+NO_MEASURE = Measure(np.nan, np.nan, np.nan)
+#: Of shares among people, and of all other intervals of shares.
+CONFIDENCE = 0.95
+
 
 class TwinShares(NamedTuple):
-    """How a model treats twins: on rows held out, near them, in the whole domain.
+    """How a model treats twins: on its rows, near them, in the whole domain, and unseen people.
 
-    `degree` is the largest difference among the uniform inputs, which alone are about the model of
-    all rows.
+    `rows` are those of the table, all of them where they are not very many: a count, which needs
+    no interval. `unseen` are people drawn as the rows were, who are not among them; it is measured
+    at last alone. `degree` is the largest difference among the uniform inputs.
     """
 
     rows: Measure
     near: Measure
     uniform: Measure
     degree: float
+    unseen: Measure = NO_MEASURE
 
 
 class Inputs(NamedTuple):
-    """What models are judged on: for each fold its rows and inputs near them, and uniform inputs.
+    """What models are judged on."""
 
-    `rows` and `near` have one entry a fold, judged by the model that was trained without the fold.
-    """
-
-    rows: list[Any]
-    near: list[Crossed]
+    near: Crossed
     uniform: Floats
 
 
@@ -79,80 +87,139 @@ class ShareMetrics:
         rng: np.random.Generator,
     ) -> None:
         self.space = space
-        # A row that is held out again is no further person.
-        n_folds = each_once([fold.held for fold in folds[1:]], len(folds[0].rows))
-        self.folds = folds[1 : 1 + n_folds]
+        self.folds = folds[1:]
         self.mean = mean
         self.n_estimates = affordable_inputs(space, n_estimates)
         self.rng = rng
-        self._n_jobs = folds[0].task.n_jobs
-        # A model is judged where it was sent, in one go. It asks for no workers of its own, unless
-        # the auditor alone was given a number of jobs.
-        alone = {} if self._n_jobs is None else {"n_jobs": None}
-        self._needed = space.without_plausibility(), settings | alone
-        encoded, self._X = folds[0].encoded, space.layout.as_in_fit(folds[0].task.X)
-        self._weights = folds[0].task.weights
-        self._crossings = [Crossings(space.with_encoded(encoded[fold.held])) for fold in self.folds]
+        task = folds[0].task
+        self._n_jobs, self._weights = task.n_jobs, task.weights
+        self._settings = space.without_plausibility(), settings
+        n_rows = len(task.y)
+        self._rows = np.arange(n_rows)
+        if n_rows > self.n_estimates:
+            self._rows = np.sort(rng.permutation(n_rows)[: self.n_estimates])
+        self._are_all = len(self._rows) == n_rows
+        self._X = take_rows(space.layout.as_in_fit(task.X), self._rows)
+        self._crossings = Crossings(space.with_encoded(folds[0].encoded))
         self._chosen_by = self._draw()
         self._fresh: Inputs | None = None
 
     def _draw(self) -> Inputs:
-        n_rows = sum(len(fold.held) for fold in self.folds)
-        rows, near = [], []
-        for fold, crossings in zip(self.folds, self._crossings, strict=True):
-            held = fold.held
-            share = len(held) / n_rows
-            most = max(1, round(self.n_estimates * share))
-            if len(held) > most:
-                held = np.sort(self.rng.permutation(held)[:most])
-            rows.append(held)
-            near.append(crossings.draw(most, self.rng))
-        self._rows = rows
         return Inputs(
-            [take_rows(self._X, held) for held in rows],
-            near,
+            self._crossings.draw(self.n_estimates, self.rng),
             draw_uniform(self.space, self.n_estimates, self.rng),
         )
 
-    def measure(self, models: list[Any], *, fresh: bool = False) -> TwinShares:
-        """Shares of a model of all rows and of its folds' models, which come after it.
+    def near_table(self, rng: np.random.Generator) -> Any:
+        """A table of inputs near the rows, others than those that models are measured on."""
+        return self.space.decode(self._crossings.draw(self.n_estimates, rng).rows)
 
-        `fresh` takes inputs near the data and uniform ones that no choice has seen. The rows stay
-        the same, and nothing is chosen by them.
+    def measure(self, models: list[Any], *, fresh: bool = False) -> TwinShares:
+        """Shares of the first model, which is that of all rows; the others are its folds'.
+
+        `fresh` takes inputs that no choice has seen, and asks the models of the folds about the
+        rows, for the share among people who are not in the table.
         """
         if fresh and self._fresh is None:
-            drawn, held = self._rows, self._chosen_by.rows
-            self._fresh = self._draw()._replace(rows=held)
-            self._rows = drawn
+            self._fresh = self._draw()
         inputs = self._fresh if fresh and self._fresh is not None else self._chosen_by
         # A model's inputs in one go: every first look at a model takes some calls of few rows.
-        decode = self.space.decode
-        tasks = [(models[0], decode(inputs.uniform))]
-        tasks += [
-            (model, stack([held, decode(near_held.rows)]))
-            for model, held, near_held in zip(models[1:], inputs.rows, inputs.near, strict=False)
-        ]
-        uniform, *of_folds = on_workers(_judge, self._needed, tasks, self._n_jobs)
-        rows, near = [], []
-        for judged, Z, crossed in zip(of_folds, inputs.rows, inputs.near, strict=True):
-            rows.append(judged.part(0, len(Z)))
-            near.append(judged.part(len(Z), None)._replace(cluster_ids=crossed.cluster_ids))
+        parts = [self._X, *(self.space.decode(Z) for Z in (inputs.near.rows, inputs.uniform))]
+        judged = _judge(self._settings, models[0], stack(parts))
+        n, n_near = len(self._rows), len(self._rows) + len(inputs.near.rows)
+        rows, uniform = judged.part(0, n), judged.part(n_near, None)
+        near = judged.part(n, n_near)._replace(cluster_ids=inputs.near.cluster_ids)
         return TwinShares(
-            self._of_rows(together(rows)),
-            together(near).measure(mean=self.mean),
+            self._of_rows(rows),
+            near.measure(mean=self.mean),
             uniform.measure(mean=self.mean),
             float(uniform.disparity.max(initial=0.0)),
+            self._unseen(rows, models[1:]) if fresh else NO_MEASURE,
         )
 
     def _of_rows(self, judged: Judged) -> Measure:
-        """The share among rows, by their weights where they have some."""
-        if self._weights is None or self.mean:
-            return judged.measure(mean=self.mean)
-        weights = self._weights[np.concatenate(self._rows)]
-        share = float(weights @ judged.differs / weights.sum())
-        # As many rows of equal weight tell as much.
-        n = weights.sum() ** 2 / (weights**2).sum()
-        return Measure(share, *wilson_interval(share * n, n, 0.95))
+        """The share among the rows, by their weights; with an interval where some were asked."""
+        values = judged.values(mean=self.mean)
+        weights = None if self._weights is None else self._weights[self._rows]
+        share = float(np.average(values, weights=weights))
+        return (
+            Measure(share, share, share)
+            if self._are_all
+            else unseen_share(values, [], [], weights, mean=self.mean)
+        )
+
+    def _unseen(self, own: Judged, models: list[Any]) -> Measure:
+        """The share among people who were drawn as the rows were."""
+        alone = {} if self._n_jobs is None else {"n_jobs": None}
+        needed = self._settings[0], self._settings[1] | alone
+        tasks = [(model, self._X) for model in models]
+        folds = [
+            one.values(mean=self.mean) for one in on_workers(_judge, needed, tasks, self._n_jobs)
+        ]
+        held = [np.isin(self._rows, fold.held) for fold in self.folds]
+        weights = None if self._weights is None else self._weights[self._rows]
+        return unseen_share(own.values(mean=self.mean), held, folds, weights, mean=self.mean)
+
+
+def unseen_share(
+    own: Floats,
+    held: list[Bools],
+    folds: list[Floats],
+    weights: Floats | None,
+    *,
+    mean: bool,
+) -> Measure:
+    """The mean of a model's values among people drawn as its rows were, who are not among them.
+
+    That is the mean on its own rows, and what models of folds have more on the rows that they hold
+    out than on those that they were trained on (the optimism). How far models of different
+    trainings lie apart cancels in this difference.
+
+    Parameters
+    ----------
+    own : ndarray of shape (n_rows,)
+        Values of the model of all rows: 0 and 1 for a share.
+    held, folds : list of ndarray of shape (n_rows,)
+        Which rows each fold holds out, and the values of its model.
+    weights : ndarray of shape (n_rows,) or None
+        Those of the rows.
+    mean : bool
+        Whether values are numbers, of which a mean is taken; a share otherwise.
+
+    References
+    ----------
+    .. [1] Efron, B. (1983). Estimating the error rate of a prediction rule: improvement on
+       cross-validation. JASA 78, 316-331.
+    """
+    weight = np.ones(len(own)) if weights is None else weights
+    weight = weight / weight.sum()
+    value = float(weight @ own)
+    # What each row adds to the estimate's deviation: the same row counts in all models.
+    around = weight * (own - value)
+    both = [
+        (out, values)
+        for out, values in zip(held, folds, strict=True)
+        if (weight @ out > 0) and (weight @ ~out > 0)
+    ]
+    for out, values in both:
+        for part, sign in ((out, 1), (~out, -1)):
+            share = np.where(part, weight, 0.0)
+            share = share / (share.sum() * len(both))
+            level = float(share @ values) * len(both)
+            value += sign * level / len(both)
+            around += sign * share * (values - level)
+    error = float(np.sqrt((around**2).sum()))
+    far = float(stats.norm.isf((1 - CONFIDENCE) / 2)) * error
+    if mean:
+        return Measure(max(0.0, value), max(0.0, value - far), max(0.0, value) + far)
+    value = min(1.0, max(0.0, value))
+    size = 1 / float((weight**2).sum())
+    if error > 0 and 0 < value < 1:
+        size = max(1.0, min(size, value * (1 - value) / error**2))
+    low, high = wilson_interval(value * size, size, CONFIDENCE)
+    if value in (0, 1):
+        low, high = min(low, max(0.0, value - far)), max(high, min(1.0, value + far))
+    return Measure(value, low, high)
 
 
 def _judge(needed: tuple[InputSpace, dict[str, Any]], model: Any, X: Any) -> Judged:

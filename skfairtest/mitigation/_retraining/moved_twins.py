@@ -11,11 +11,12 @@ from skfairtest.individual._flip_test.groups import Groups
 from skfairtest.individual._flip_test.maps import Map, Maps
 from skfairtest.individual._flip_test.rate import changes_of
 from skfairtest.mitigation._labelers import FoundPairs, average_label, label_pairs
+from skfairtest.mitigation._retraining.metrics import unseen_share
 from skfairtest.mitigation._retraining.near_rows import MOST_TWINS, joined
 from skfairtest.mitigation._retraining.rounds import Measurements
-from skfairtest.mitigation._retraining.training import Addition, TrainingFold, each_once
+from skfairtest.mitigation._retraining.training import Addition, TrainingFold
 from skfairtest.mitigation._retraining.twin_strategies import TwinStrategy
-from skfairtest.mitigation._shares import Judged, Measure, together
+from skfairtest.mitigation._shares import Judged, Measure
 from skfairtest.oracle._model import Model
 from skfairtest.transports._base import warn_of_single_values
 
@@ -50,25 +51,28 @@ class MovedRetraining(TwinStrategy):
     def group(
         self, models: list[Any], folds: list[TrainingFold], *, fresh: bool = False
     ) -> Measure:
-        """The share of rows held out whose output changes when they are moved.
+        """The share of rows whose output changes when they are moved, of the model of all rows.
 
-        A half of them is what rounds are chosen by; the others are fresh.
+        A half of the rows is what rounds are chosen by; the others are fresh. There the share is
+        that among people who are not in the table, for which the models of the folds are needed.
         """
-        apart = folds[1:]
-        n_folds = each_once([fold.held for fold in apart], len(self.task.y))
         if not self._halves:
-            self._halves = [self.rng.permutation(len(fold.held)) for fold in apart]
-        parts = []
-        held_out = zip(models[1:], apart, self._halves, strict=True)
-        for model, fold, order in list(held_out)[:n_folds]:
-            half = len(order) // 2
-            places = np.sort(order[half:] if fresh else order[:half])
-            if len(places):
-                parts.append(self._judge(model, fold, fold.held[places], folds[0].encoded))
-        return together(parts).measure(mean=self.measures_mean)
+            order = self.rng.permutation(len(self.task.y))
+            self._halves = [np.sort(half) for half in np.array_split(order, 2)]
+        rows = self._halves[int(fresh)]
+        own, *of_folds = (
+            self._judge(model, fold, rows, folds[0].encoded)
+            for model, fold in zip(models if fresh else models[:1], folds, strict=fresh)
+        )
+        if not fresh:
+            return own.measure(mean=self.measures_mean)
+        values = [one.values(mean=self.measures_mean) for one in (own, *of_folds)]
+        held = [np.isin(rows, fold.held) for fold in folds[1:]]
+        weights = None if self.task.weights is None else self.task.weights[rows]
+        return unseen_share(values[0], held, values[1:], weights, mean=self.measures_mean)
 
     def _judge(self, model: Any, fold: TrainingFold, rows: Ints, encoded: Floats) -> Judged:
-        """Say how a fold's model treats rows that it has not seen, under the fold's map."""
+        """Say how a fold's model treats rows, under the fold's map."""
         asked = Model(
             model,
             self.space,

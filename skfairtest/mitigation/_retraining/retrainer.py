@@ -39,25 +39,32 @@ from skfairtest.finding._shown import ShownFinding
 from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._retraining.alternatives import (
-    KEPT_AS_IT_IS,
     SIMPLE_METHODS,
-    Alternative,
     alternatives_table,
     choose,
     leaves_less,
-    look_at,
     outlook,
     try_simple_methods,
 )
-from skfairtest.mitigation._retraining.guard import Guard, HeldOut, check_scorer_takes_weights
+from skfairtest.mitigation._retraining.guard import (
+    KEPT_AS_IT_IS,
+    NOT_JUDGED,
+    check_scorer_takes_weights,
+)
+from skfairtest.mitigation._retraining.judge import Judge, guard_of, what_would_tell
 from skfairtest.mitigation._retraining.metrics import ShareMetrics
 from skfairtest.mitigation._retraining.moved_twins import MovedRetraining
-from skfairtest.mitigation._retraining.rounds import Measurements, Rounds, history_frame
+from skfairtest.mitigation._retraining.rounds import (
+    Alternative,
+    Measurements,
+    Rounds,
+    history_frame,
+)
+from skfairtest.mitigation._retraining.stages import Stages
 from skfairtest.mitigation._retraining.testsgd import TestSGDRetraining
-from skfairtest.mitigation._retraining.training import Task, held_out, make_folds
+from skfairtest.mitigation._retraining.training import Task, held_out, make_folds, rows_that_choose
 from skfairtest.mitigation._retraining.twin_strategies import AequitasRetraining, TwinRetraining
-from skfairtest.mitigation._shares import PLACES, Measure
-from skfairtest.space._rows import take_rows
+from skfairtest.mitigation._shares import Measure
 
 STRATEGIES: dict[str, Any] = {
     "twins": TwinRetraining,
@@ -78,11 +85,11 @@ class FairnessRetrainer(
 ):
     """Mitigate discrimination: train, audit, add what was found under better labels, train again.
 
-    After ``fit`` it *is* the mitigated model: it predicts and scores with it. Every round is judged
-    out of fold: besides the model of all rows, models without a fold of the rows go through the
-    same rounds, and are scored and audited on the rows that they have not seen. The model with the
-    least discrimination among those whose score was kept is taken, and the original when no round
-    is better.
+    After ``fit`` it *is* the mitigated model: it predicts and scores with it. Besides the model of
+    all rows, models without a fold of the rows go through the same rounds, and are scored on the
+    rows that they have not seen. A third of the rows choose: the round with the least
+    discrimination among those whose score they find kept. The others judge it: if they find that
+    its score may have fallen too far, or if no round is better, the original is kept.
 
     Parameters
     ----------
@@ -113,14 +120,13 @@ class FairnessRetrainer(
         drop's interval is no larger. Where the rows are too few to tell a drop of that size, the
         share of changed predictions counts as well, if the score is accuracy: a model that changes
         few of them cannot lose much. A `MitigationWarning` then says how large a drop the rows
-        alone leave possible.
+        alone leave possible, and what would let them tell.
     scoring : str or callable, default=None
         Score that may not fall by more; greater is better. None takes the estimator's own.
     cv : "auto", int or cross-validation splitter, default="auto"
         Folds, each held out from models of its own: every round trains one more model per fold.
         "auto" takes five; below 2,000 rows it adds five of another draw, and below 1,000 a third
-        five, for the score alone; from 20,000 rows on it holds out one fold, of a fifth of the
-        rows.
+        five; from 20,000 rows on it holds out two folds, each of a fifth of the rows.
     max_rounds : "auto" or int, default="auto"
         Largest number of rounds. "auto" is eight, and ends before a round with which
         models would have been trained on eight times the rows of the data, or on 400,000 rows if
@@ -130,7 +136,7 @@ class FairnessRetrainer(
     n_jobs : int, default=None
         Number of models that are trained at the same time. An auditor without `n_jobs` gets it too.
     verbose : int, default=0
-        1 prints a line per round.
+        1 prints a line per stage and round. Callbacks of scikit-learn are told of each training.
 
     Attributes
     ----------
@@ -138,32 +144,46 @@ class FairnessRetrainer(
         The mitigated model, or the original; trained on all rows.
     original_estimator_ : estimator
         The model before mitigation, trained on all rows.
+    before_, after_ : dict
+        What `original_estimator_` and `estimator_` do themselves; both were asked. Each entry has
+        value, low and high.
+
+        - "rows": the share of the rows of the table whose twins are treated differently. All rows
+          were asked (of more than 5,000 a sample), so that low and high are the value.
+        - "unseen": the share among people drawn as the rows were, who are not among them. A model
+          treats its own rows a little more alike than others; how much so, the models of the folds
+          show, and the value is that of the rows with this added.
+        - "near": inputs near the rows, "uniform": inputs of the whole domain; both are fresh and
+          played no part in any choice. "degree" is the largest difference seen, a value alone.
+        - "group", with "testsgd": the difference of the worst group near the rows. "moved", with
+          "moved": the share among unseen people whose output changes when they are moved, from a
+          half of the rows that played no part in the choice of a round.
+
+        Of a regressor without a threshold values are mean differences of twins, not shares.
+    score_drop_ : dict
+        How far the score of `estimator_` lies below that of `original_estimator_` on new rows:
+        "low" and "high" hold for these two models (each with 95%, by the rows that judge), and
+        "confirmed" says whether "high" is no more than `max_score_drop`. "value" is the mean over
+        trainings of both, one pair for each fold, and "spread" the standard deviation of a single
+        training about it, which low and high reckon with.
     alternatives_ : DataFrame
         One row per method: "original", "retrained", "drop" (trained with the sensitive columns held
         at one value) and "average" (the original's predictions averaged over their values, as by
-        `MarginalizedClassifier`), all on the same folds and inputs and behind the same guard. The
-        columns are those of `history_`, on fresh inputs that played no part in any choice; `kept`
-        is the method of `estimator_`; `fit_seconds` are the seconds of all trainings, and `note`
-        says why a method failed.
+        `MarginalizedClassifier`). Shares are those of the method's model of all rows, in columns
+        with the names of `before_` (unseen, unseen_low, ...); `left` is what is left of the
+        original's that is to fall. `score_drop`, `drop_low`, `drop_high`, `drop_spread` and
+        `confirmed` are as in `score_drop_`; `fold_score` is the mean score of the folds' models.
+        `kept` is the method of `estimator_`; `fit_seconds` are the seconds of all trainings, and
+        `note` says why a method failed.
     history_ : DataFrame
-        One row per round, the original first: round, n_added (rows added), the shares on `rows`
-        held out, `near` them and among `uniform` inputs, each with its interval, the largest
-        difference seen (degree), the difference of the worst group (with "testsgd"; with
-        "moved" the share of rows whose output changes when they are moved), what is
-        `left` of the shares that are to fall, score, score_drop with its interval, confirmed, kept,
-        reason. In a round that lost too much of the score nothing else is measured.
+        One row per round, the original first: round, n_added (rows added), what the round's model
+        of all rows does on the inputs that rounds are chosen by (rows, near and uniform with
+        intervals, degree, group or moved, and what is `left` of what is to fall), `fold_score` and
+        `fold_score_drop` (means over the models of the folds, on the rows that choose: of the
+        training, not of this model), kept, reason. In a round that lost too much of the score
+        nothing else is measured.
     n_added_ : int
         Number of rows that were added to the data to train `estimator_`.
-    before_, after_ : dict
-        The original and `estimator_`, on fresh inputs that played no part in any choice: "rows",
-        "near" and "uniform" with value, low and high; "degree", the largest difference seen, with
-        value; with "testsgd" "group", the difference of the worst group; with "moved"
-        "moved", the share of rows held out whose output changes when they are moved, on a half of
-        them that played no part in the choice of a round. Of a regressor
-        without a threshold values are mean differences of twins, not shares.
-    score_drop_ : dict
-        How far the score fell out of fold: value, low, high, and confirmed, whether the rows show
-        that it is no more than `max_score_drop`.
     stop_reason_ : str
         What ended the rounds; with "best" also what was kept, why, and what more rounds may bring.
     n_features_in_, feature_names_in_, classes_
@@ -185,11 +205,10 @@ class FairnessRetrainer(
     group may get worse predictions meanwhile. Look at error rates by group before and after, and
     say which measure was lowered.
 
-    Shares on rows and near them are those of the folds' models, which have not seen these rows or
-    anything made from them; uniform inputs are about `estimator_` itself. A mitigated model was
-    chosen as the best of some; `before_` and `after_` are measured on fresh inputs for that reason,
-    and no choice rests on the rows. The intervals of shares are about the sampled inputs, not about
-    how the data were drawn.
+    Twins need no labels, so shares are those of the model itself. A score needs rows that a model
+    has not seen, and a model of all rows has seen them all: its drop is predicted from the models
+    of the folds. How far a single training lies from their mean is measured on inputs near the
+    rows, whose labels are drawn as the original models expect them.
 
     Dropping or averaging the sensitive columns is simpler, takes seconds and often leaves nothing
     at no cost. Where one of them leaves less than the retrained model at no more cost, a
@@ -292,6 +311,7 @@ class FairnessRetrainer(
         if task.weights is not None:
             check_scorer_takes_weights(self.scoring)
         held = held_out(task.y, task.classes, self.cv, rng)
+        chooses = rows_that_choose(task.y, task.classes, held, rng)
         strategy = self._strategy(task, rng)
         for name in ("before_", "after_", "score_drop_", "_alternatives"):  # of an earlier fit
             if hasattr(self, name):
@@ -302,10 +322,12 @@ class FairnessRetrainer(
         self.n_added_, self.stop_reason_ = 0, "interrupted"
         self._table: dict[str, list[Any]] = {}
         progress = Progress(self, X, 0)
+        stages = Stages(progress, self.verbose)
+        task.tick = stages.trained
         rounds = None
         try:
-            rounds = self._make_rounds(task, strategy, folds, model, rng, progress)
-            self._mitigate(rounds, strategy)
+            rounds = self._make_rounds(task, strategy, folds, chooses, rng, stages)
+            self._mitigate(rounds)
         except BaseException as error:
             # Ctrl-C and failures go on to the caller; here it is noted what they were.
             interrupted = isinstance(error, KeyboardInterrupt)
@@ -328,33 +350,19 @@ class FairnessRetrainer(
             "value": drop.estimate,
             "low": drop.low,
             "high": drop.high,
+            "spread": rounds.verdict.spread,
             "confirmed": rounds.verdict.confirmed,
         }
 
     def _make_rounds(
-        self, task: Task, strategy: Any, folds: Any, model: Any, rng: Any, progress: Progress
+        self, task: Task, strategy: Any, folds: Any, chooses: Any, rng: Any, stages: Stages
     ) -> Rounds:
         """The folds' original models, and all that the rounds need."""
-        folds[0].model = model
+        n = len(folds) - 1
+        stages.begin("originals", n, f"{n} models of folds are trained as the original is")
+        folds[0].model = self.original_estimator_
         for fold, fitted in zip(folds[1:], task.train_all(folds[1:]), strict=True):
             fold.model = fitted
-        held = [
-            HeldOut(
-                task.scorer,
-                take_rows(task.X, fold.held),
-                task.y[fold.held],
-                None if task.weights is None else task.weights[fold.held],
-                fold.held,
-            )
-            for fold in folds[1:]
-        ]
-        guard = Guard(
-            held,
-            [fold.model for fold in folds[1:]],
-            classification=task.classes is not None,
-            max_score_drop=float(self.max_score_drop),
-            rng=rng,
-        )
         metrics = ShareMetrics(
             strategy.space,
             folds,
@@ -363,24 +371,25 @@ class FairnessRetrainer(
             n_estimates=self._n_estimates,
             rng=rng,
         )
+        limit, caution = float(self.max_score_drop), np.sqrt(chooses.mean() / (~chooses).mean())
+        guard = guard_of(task, folds, chooses, limit, rng, caution=float(caution))
+        judge = Judge(task, folds, guard_of(task, folds, ~chooses, limit, rng), metrics, rng)
 
-        def tell(share: float, line: str) -> bool:
-            if self.verbose:
-                print(f"[{type(self).__name__}] {line}")
-            return progress.update(share, line)
+        return Rounds(task, folds, strategy, guard, judge, metrics, stages)
 
-        return Rounds(task, folds, strategy, guard, metrics, tell=tell)
-
-    def _mitigate(self, rounds: Rounds, strategy: Any) -> None:
+    def _mitigate(self, rounds: Rounds) -> None:
         start = _clock.now()
         simple: list[Alternative] = []
         try:
             if rounds.measure_original():
+                n = len(rounds.folds)
+                rounds.stages.begin("simple methods", n, f"{n} models of what is simpler")
                 simple = try_simple_methods(rounds, self._simple_methods)  # the cheap ones first
                 start = _clock.now()
                 rounds.run(None if self.max_rounds == "auto" else self.max_rounds)
             seconds = _clock.now() - start
-            before, after = rounds.measure_again()
+            rounds.stages.begin("last look", 1, "what was chosen is judged, and measured anew")
+            before = rounds.measure_again()
         except EstimatorFailedError as error:
             rounds.reason = f"the audit failed: {error}"
             warnings.warn(
@@ -389,48 +398,34 @@ class FairnessRetrainer(
                 stacklevel=users_level(),
             )
             return
-        methods = [Alternative("original", rounds.originals, rounds.first, KEPT_AS_IT_IS)]
-        if rounds.best is not rounds.original:
-            methods.append(
-                Alternative(
-                    "retrained", rounds.bests, rounds.least, rounds.verdict, rounds.n_added, seconds
-                )
-            )
-        kept = methods[-1]
-        if kept.name == "original":
-            methods.append(
-                Alternative("retrained", [], None, None, seconds=seconds, note="not kept")
-            )
-        methods += simple
-        fresh = {"original": before, kept.name: after}
-        for method in simple:
-            if method.found is not None:
-                fresh[method.name] = look_at(rounds, method.models, fresh=True)
-        if self.strategy == "best":
-            chosen = choose(methods)
-            # What was chosen as the best of some has to be so on inputs that it was not chosen by.
-            if fresh[chosen.name].people.value <= fresh[kept.name].people.value:
-                kept = chosen
-                rounds.bests, rounds.n_added = kept.models, kept.n_added
-                assert kept.verdict is not None, "it was judged, or it could not be chosen"
-                rounds.verdict = kept.verdict
-            rounds.reason += f". {outlook(methods, kept, fresh, rounds)}"
-        self.before_, self.after_ = (
-            _as_dict(found, strategy.measured) for found in (before, fresh[kept.name])
+        original = Alternative(
+            "original", rounds.originals, rounds.first, before, KEPT_AS_IT_IS, KEPT_AS_IT_IS
         )
-        self._alternatives = alternatives_table(methods, kept, fresh, rounds)
-        self._warn(rounds, methods, kept, fresh)
+        retrained = rounds.tried or Alternative(
+            "retrained", [], None, None, NOT_JUDGED, NOT_JUDGED, note="no round was better"
+        )
+        methods = [original, retrained._replace(seconds=seconds), *simple]
+        kept = original if rounds.best is rounds.original else methods[1]
+        if self.strategy == "best":
+            kept = choose(methods)
+            rounds.bests, rounds.n_added = kept.models, kept.n_added
+            rounds.verdict = kept.verdict
+            rounds.reason += f". {outlook(methods, kept, rounds)}"
+        assert kept.found is not None, "what is kept was measured"
+        self.before_, self.after_ = (
+            _as_dict(found, rounds.strategy.measured) for found in (before, kept.found)
+        )
+        self._what_would_tell = what_would_tell(
+            kept.verdict, len(rounds.task.y), self.max_score_drop
+        )
+        self._alternatives = alternatives_table(methods, kept, rounds)
+        self._warn(rounds, methods, kept)
 
-    def _warn(
-        self,
-        rounds: Rounds,
-        methods: list[Alternative],
-        kept: Alternative,
-        fresh: dict[str, Measurements],
-    ) -> None:
+    def _warn(self, rounds: Rounds, methods: list[Alternative], kept: Alternative) -> None:
         """Say in one warning what the user should know before using the model."""
         sentences = []
-        before = fresh["original"]
+        before = methods[0].found
+        assert before is not None, "the original was measured"
         if kept.name == "original":
             # Nothing to mitigate is no reason to warn; something that stays is.
             if rounds.strategy.left(before, before) > 0:
@@ -444,16 +439,17 @@ class FairnessRetrainer(
                     f"max_score_drop={self.max_score_drop:g} ({rounds.reason}). See history_; "
                     "another strategy=, or an auditor with a larger budget may help."
                 )
-        elif not rounds.verdict.confirmed:
-            drop = rounds.verdict.drop
+        elif not kept.verdict.confirmed:
             sentences.append(
-                f"The data cannot tell a drop of max_score_drop={self.max_score_drop:g}: by "
-                f"{len(rounds.task.y)} rows alone the score may have fallen by {drop.high:.4g} "
-                f"({-drop.estimate:+.4g} was seen). The mitigated model is kept as it changes so "
-                f"few predictions that a drop of more than {rounds.verdict.bound:.4g} is unlikely. "
+                f"The data cannot tell a drop of max_score_drop={self.max_score_drop:g}: the score "
+                f"of the mitigated model may be {kept.verdict.drop.high:.4g} lower "
+                f"({-kept.verdict.drop.estimate:+.4g} on average over trainings). It is kept as it "
+                "changes so few predictions that a drop of more than "
+                f"{kept.verdict.bound:.4g} is unlikely. "
+                f"{self._what_would_tell} "
                 "Compare the two models on more rows, or use original_estimator_."
             )
-        better = leaves_less(methods, kept, fresh)
+        better = leaves_less(methods, kept)
         if better is not None:
             sentences.append(better)
         if sentences:
@@ -551,7 +547,8 @@ class FairnessRetrainer(
 
 def _as_dict(found: Measurements, measured: str) -> dict[str, Any]:
     """What was measured of a model; `measured` is the name of what groups are measured by."""
-    result: dict[str, Any] = {name: _numbers(getattr(found.shares, name)) for name in PLACES}
+    places = ("rows", "unseen", "near", "uniform")
+    result: dict[str, Any] = {name: _numbers(getattr(found.shares, name)) for name in places}
     result["degree"] = {"value": found.shares.degree}
     if found.group is not None:
         result[measured] = _numbers(found.group)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -11,10 +10,12 @@ import pandas as pd
 
 from skfairtest.exceptions import MitigationWarning, users_level
 from skfairtest.finding._words import message_of
-from skfairtest.mitigation._retraining.guard import NO_DROP, Guard, Verdict
-from skfairtest.mitigation._retraining.metrics import ShareMetrics, TwinShares
+from skfairtest.mitigation._retraining.guard import KEPT_AS_IT_IS, Guard, Verdict
+from skfairtest.mitigation._retraining.judge import Judge
+from skfairtest.mitigation._retraining.metrics import NO_MEASURE, ShareMetrics, TwinShares
+from skfairtest.mitigation._retraining.stages import Stages
 from skfairtest.mitigation._retraining.training import Addition, Task, TrainingFold
-from skfairtest.mitigation._shares import PLACES, Measure
+from skfairtest.mitigation._shares import Measure
 
 #: Rows that the models of all rounds of "auto" may be trained on, however small the table is.
 FREE_ROWS = 400_000
@@ -66,14 +67,34 @@ class Measurements(NamedTuple):
         return self.shares.near if self.group is None else self.group
 
 
-NO_MEASURE = Measure(np.nan, np.nan, np.nan)
 NOT_MEASURED = Measurements(TwinShares(NO_MEASURE, NO_MEASURE, NO_MEASURE, np.nan), NO_MEASURE)
+
+
+class Alternative(NamedTuple):
+    """A method of mitigation that was tried: its models, the one of all rows first.
+
+    It may be chosen by what the rows that choose say of its score (`likely`) and by what it leaves
+    on the inputs for that (`seen`); what is reported is the `verdict` of the other rows, and what
+    was `found` on fresh inputs: None, with a `note`, where the method failed.
+    """
+
+    name: str
+    models: list[Any]
+    seen: Measurements | None
+    found: Measurements | None
+    likely: Verdict
+    verdict: Verdict
+    n_added: int = 0
+    seconds: float = np.nan
+    note: str = ""
+
+
+#: What of a model is measured by asking it, as columns of tables.
 MEASURED = [
-    *(name + end for name in PLACES for end in ("", "_low", "_high")),
-    "degree", "group", "group_low", "group_high", "left", "score", "score_drop", "drop_low",
-    "drop_high", "confirmed", "kept",
+    "rows", *(name + end for name in ("near", "uniform") for end in ("", "_low", "_high")),
+    "degree", "group", "group_low", "group_high", "left",
 ]  # fmt: skip
-COLUMNS = ("round", "n_added", *MEASURED, "reason")
+COLUMNS = ("round", "n_added", *MEASURED, "fold_score", "fold_score_drop", "kept", "reason")
 
 
 class Rounds:
@@ -91,11 +112,13 @@ class Rounds:
     strategy : Strategy
         What is added.
     guard : Guard
-        Compares scores; it knows those of the originals.
+        Compares scores on the rows that choose; it knows those of the originals.
+    judge : Judge
+        Called with all models of what was chosen, gives the verdict of the other rows.
     metrics : ShareMetrics
         Measures shares.
-    tell : callable
-        Called with the share of the rounds that is done and a line about it; True ends it.
+    stages : Stages
+        Told how far the rounds are; it says whether a callback asked to stop.
 
     Attributes
     ----------
@@ -104,7 +127,10 @@ class Rounds:
     n_added : int
         Rows that the best was given.
     verdict : Verdict
-        What was found of the score of the best.
+        What was found of the score of the best; by the rows that judge once they were asked.
+    tried : Alternative
+        The best of the rounds, whether or not it stays the best when it is judged; None if no round
+        was better.
     rows : list of dict
         One a round; the first is the original.
     reason : str
@@ -117,19 +143,21 @@ class Rounds:
         folds: list[TrainingFold],
         strategy: Strategy,
         guard: Guard,
+        judge: Judge,
         metrics: ShareMetrics,
-        *,
-        tell: Callable[[float, str], bool],
+        stages: Stages,
     ) -> None:
         self.task = task
         self.folds = folds
         self.strategy = strategy
         self.guard = guard
+        self.judge = judge
         self.metrics = metrics
-        self.tell = tell
+        self.stages = stages
         self.originals = self.bests = [fold.model for fold in folds]
         self.n_added = 0
-        self.verdict = Verdict(True, True, NO_DROP)
+        self.verdict = KEPT_AS_IT_IS
+        self.tried: Alternative | None = None
         self.rows: list[dict[str, Any]] = []
         self.reason = ""
         self.varied = not task.answers_alike(self.original)
@@ -148,7 +176,7 @@ class Rounds:
         """Measure the original; whether there is anything to lower."""
         self.first = self.least = self.find(self.originals)
         self._note(0, self.first, 1.0, self.verdict, True, "the original", 0)
-        self.tell(0.0, self._line())
+        self.stages.tell(self._line())
         if self.strategy.left(self.first, self.first) == 0:
             self.reason = "nothing to mitigate was seen in the original"
             return False
@@ -164,6 +192,7 @@ class Rounds:
         most = 8 if max_rounds is None else max_rounds
         budget = max(8 * len(self.task.y), FREE_ROWS)
         for number in range(1, most + 1):
+            self.stages.round(number, most, len(self.folds))
             ended = self.strategy.prepare(number, self.folds)
             if ended is not None:
                 self.reason = ended
@@ -189,7 +218,7 @@ class Rounds:
                     stacklevel=users_level(),
                 )
                 break
-            if self.tell(number / most, self._line()):
+            if self.stages.tell(self._line()):
                 self.reason = f"a callback asked to stop after round {number}"
                 break
             if self.strategy.left(self.least, self.first) == 0:
@@ -224,7 +253,7 @@ class Rounds:
             reason = "not lower"
         else:
             kept = True
-            reason = "lower" if verdict.confirmed else "lower; few predictions changed"
+            reason = "lower"
             self.bests, self.n_added = models, n_added
             self.least, self.verdict = found, verdict
         self._note(number, found, left, verdict, kept, reason, n_added)
@@ -237,23 +266,32 @@ class Rounds:
             self.strategy.group(models, self.folds, fresh=fresh),
         )
 
-    def measure_again(self) -> tuple[Measurements, Measurements]:
-        """Measure original and best on fresh inputs; the original comes back if it is as good.
+    def measure_again(self) -> Measurements:
+        """Measure and judge the best anew; the original comes back if it is as good.
 
-        The best of many rounds looks better than it is on the inputs that it was chosen by.
+        The best of many rounds looks better than it is on the inputs and to the rows that it was
+        chosen by.
         """
         before = self.find(self.originals, fresh=True)
         if self.best is self.original:
-            return before, before
-        after = self.find(self.bests, fresh=True)
-        if self.strategy.left(after, before) >= 1:
+            return before
+        verdict, after = self.judge(self.bests), self.find(self.bests, fresh=True)
+        self.tried = Alternative(
+            "retrained", self.bests, self.least, after, self.verdict, verdict, self.n_added
+        )
+        refused = ""
+        if not verdict.good:
+            refused = f"the rows that judge: {self.guard.too_low(verdict)}"
+        elif self.strategy.left(after, before) >= 1:
+            refused = "not confirmed on fresh inputs"
+        self.verdict = verdict
+        if refused:
             self.bests, self.n_added, self.least = self.originals, 0, self.first
-            self.verdict = Verdict(True, True, NO_DROP)
-            self.reason += "; not confirmed on fresh inputs, so the original is kept"
+            self.verdict = KEPT_AS_IT_IS
+            self.reason += f"; {refused}, so the original is kept"
             for row in self.rows[1:]:
                 row["kept"] = False
-            return before, before
-        return before, after
+        return before
 
     def _note(
         self,
@@ -265,18 +303,21 @@ class Rounds:
         reason: str,
         n_added: int,
     ) -> None:
-        measured = measured_row(found, left, verdict, kept, self.guard.score)
-        self.rows.append({"round": number, "n_added": n_added, **measured, "reason": reason})
+        drop = verdict.drop.estimate
+        scores = {"fold_score": self.guard.score - drop, "fold_score_drop": drop}
+        self.rows.append({"round": number, "n_added": n_added, **measured_row(found, left),
+                          **scores, "kept": kept, "reason": reason})  # fmt: skip
 
     def _line(self) -> str:
         """The latest round in a line."""
         row = self.rows[-1]
-        shares = ", ".join(f"{name} {row[name]:.4g}" for name in PLACES)
+        places = ("rows", "near", "uniform")
+        shares = ", ".join(f"{name} {row[name]:.4g}" for name in places)
         group = "" if np.isnan(row["group"]) else f", {self.strategy.measured} {row['group']:.4g}"
         measured = "" if np.isnan(row["left"]) else f"{shares}{group}, "
         return (
             f"round {row['round']}: {row['n_added']} rows added, {measured}"
-            f"score {row['score']:.4f}, {row['reason']}"
+            f"score of the folds {row['fold_score']:.4f}, {row['reason']}"
         )
 
     def table(self) -> dict[str, list[Any]]:
@@ -285,14 +326,12 @@ class Rounds:
         return named(table, self.strategy.measured)
 
 
-def measured_row(
-    found: Measurements, left: float, verdict: Verdict, kept: bool, score: float
-) -> dict[str, Any]:
+def measured_row(found: Measurements, left: float) -> dict[str, Any]:
     """What was measured of a model, as columns of a table."""
-    places = [value for name in PLACES for value in getattr(found.shares, name)]
+    shares = found.shares
     values = (
-        *places, found.shares.degree, *(found.group or NO_MEASURE), left,
-        score - verdict.drop.estimate, *verdict.drop, verdict.confirmed, kept,
+        shares.rows.value, *shares.near, *shares.uniform, shares.degree,
+        *(found.group or NO_MEASURE), left,
     )  # fmt: skip
     return dict(zip(MEASURED, values, strict=True))
 

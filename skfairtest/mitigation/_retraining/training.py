@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 
 from skfairtest._threads import threads_to_train
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest._validation import check_takes_weights, check_weights
 from skfairtest.mitigation._labelers import Ensemble
 from skfairtest.space._rows import stack, take_rows
@@ -91,6 +92,8 @@ class Task:
         self.estimator = seeded(estimator, int(rng.integers(2**31 - 1)))
         self.scorer = scorer
         self.n_jobs = n_jobs
+        #: Called after each training.
+        self.tick: Callable[[], None] = _nothing
         #: Rows that models were trained on, one training after the other.
         self.n_trained = 0
 
@@ -117,7 +120,13 @@ class Task:
         tasks = [
             (fold.rows, None if added is None else added[place]) for place, fold in enumerate(folds)
         ]
-        return list(on_workers(Task.train, self, tasks, self.n_jobs))
+        # What a progress shows stays here: workers get the task without it.
+        sent, models = self.with_table(self.X), []
+        sent.tick = _nothing
+        for model in on_workers(Task.train, sent, tasks, self.n_jobs):
+            models.append(model)
+            self.tick()
+        return models
 
     def with_table(self, X: Any) -> Task:
         """The same task on other columns of the same rows."""
@@ -203,11 +212,11 @@ def held_out(y: Values, classes: Values | None, cv: Any, rng: np.random.Generato
     """
     if isinstance(cv, str):
         # The fewer rows, the more a score depends on which models the folds happened to give, and
-        # the less a training costs: folds are drawn up to three times. Of many rows one fold alone
-        # has enough to be held out.
+        # the less a training costs: folds are drawn up to three times. Of many rows two folds alone
+        # have enough to be held out, and tell how far two trainings lie apart.
         repeats = min(3, int(np.ceil(2000 / len(y))))
         folds = [fold for _ in range(repeats) for fold in _deal(y, classes, 5, rng)]
-        return folds if len(y) < 20_000 else folds[:1]
+        return folds if len(y) < 20_000 else folds[:2]
     if isinstance(cv, (int, np.integer)):
         return _deal(y, classes, int(cv), rng)
     splitter = check_cv(cv, y, classifier=classes is not None)
@@ -234,14 +243,13 @@ def _deal(y: Values, classes: Values | None, n_folds: int, rng: np.random.Genera
     return folds
 
 
-def each_once(folds: list[Ints], n_rows: int) -> int:
-    """How many of the first folds hold out no row twice."""
-    seen = np.zeros(n_rows, dtype=bool)
-    for count, held in enumerate(folds):
-        if seen[held].any():
-            return count
-        seen[held] = True
-    return len(folds)
+def rows_that_choose(
+    y: Values, classes: Values | None, held: list[Ints], rng: np.random.Generator
+) -> Bools:
+    """A third of the rows that are held out, and of each class: they choose, the others judge."""
+    chooses, rows = np.zeros(len(y), dtype=bool), np.unique(np.concatenate(held))
+    chooses[rows[_deal(y[rows], classes, 3, rng)[0]]] = True
+    return chooses
 
 
 def make_folds(
@@ -255,6 +263,10 @@ def make_folds(
         TrainingFold(task, space, encoded, held, stream)
         for held, stream in zip([nothing, *held_rows], streams, strict=True)
     ]
+
+
+def _nothing() -> None:
+    """What is called where nobody watches."""
 
 
 def seeded(estimator: Any, seed: int) -> Any:
