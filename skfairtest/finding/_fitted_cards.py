@@ -241,7 +241,7 @@ def retrainer_card(retrainer: Any) -> str:
 def _score(retrainer: Any, kept: bool) -> str:
     """How far the score may have fallen, and what would let the rows tell that it has not."""
     if kept:
-        return "that of the original"
+        return f"that of the original. {retrainer._what_would_tell}".rstrip(" .")
     drop, limit = retrainer.score_drop_, retrainer.max_score_drop
     text = f"{number(-drop['high'])} to {number(-drop['low'])} more than that of the original"
     if drop["confirmed"]:

@@ -46,7 +46,7 @@ def leave_out(score: Callable[[Ints], float], number: Ints) -> Jackknife:
 def paired_difference(
     own: Jackknife, original: Jackknife, confidence: float, n_rows: int | None = None
 ) -> Measure:
-    """One score less another with its interval, the guard's of `FairnessRetrainer` at both bounds.
+    """One score less another with its interval, the guard's of `FairnessRetrainer`.
 
     Any score will do, also one that is no mean over rows, such as AUC; `n_rows` are given where it
     counts rows that are right. The interval is about which rows there are; the models of the folds
@@ -55,7 +55,5 @@ def paired_difference(
     apart = own.without - original.without
     if len(apart) < 3:
         return Measure(own.value - original.value, np.nan, np.nan)
-    one_end = (1 + confidence) / 2
-    return Measure(
-        *interval_of(own.value - original.value, apart, confidence=one_end, n_rows=n_rows)
-    )
+    drop = interval_of(own.value - original.value, apart, confidence=confidence, n_rows=n_rows)
+    return Measure(*drop[:3])

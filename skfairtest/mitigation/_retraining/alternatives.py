@@ -172,7 +172,7 @@ def alternatives_table(
         )
         scores = (
             rounds.judge.score - drop.estimate,
-            *drop,
+            *drop[:3],
             method.verdict.spread,
             method.verdict.confirmed,
         )

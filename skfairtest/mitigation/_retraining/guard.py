@@ -28,14 +28,19 @@ Values = NDArray[Any]
 
 
 class Drop(NamedTuple):
-    """How far a score fell: the estimate, and bounds that each hold at the guard's confidence."""
+    """How far a score fell: the estimate, its interval, and what it is at most.
+
+    The interval holds on both sides at once at the guard's confidence; `at_most` is for those who
+    ask for one side alone, and is a little less than `high`.
+    """
 
     estimate: float
     low: float
     high: float
+    at_most: float
 
 
-NO_DROP = Drop(0.0, 0.0, 0.0)
+NO_DROP = Drop(0.0, 0.0, 0.0, 0.0)
 
 
 class Verdict(NamedTuple):
@@ -53,7 +58,7 @@ class Verdict(NamedTuple):
 
 #: The verdict on the original, and on what failed.
 KEPT_AS_IT_IS = Verdict(True, True, NO_DROP)
-NOT_JUDGED = Verdict(False, False, Drop(np.nan, np.nan, np.nan))
+NOT_JUDGED = Verdict(False, False, Drop(np.nan, np.nan, np.nan, np.nan))
 
 
 class HeldOut:
@@ -195,7 +200,7 @@ class Guard:
         self.classification = classification
         self.max_score_drop = max_score_drop
         self.caution = caution
-        self.confidence = 0.95  # of each bound of a drop's interval
+        self.confidence = 0.95
         # The first model that has a score tells how scores can be had.
         known = folds[_first_with_score(folds, originals)]
         for fold in folds:
@@ -276,8 +281,8 @@ class Guard:
         for place, fold in zip(self._places, self.folds, strict=True):
             cached[place] = CachedPredictions(models[place], fold.X)
         drop = self.drop(cached, spread)
-        confirmed = drop.high <= self.max_score_drop
-        mean, above = drop.estimate, drop.high - drop.estimate
+        confirmed = drop.at_most <= self.max_score_drop
+        mean, above = drop.estimate, drop.at_most - drop.estimate
         if self._predicted is not None and np.isfinite(above):
             # One standard deviation of the accuracy that a model is expected to lose or win: rounds
             # on tables of 100 rows had 0.14 to 0.23 of the share of predictions that changed.
@@ -288,7 +293,7 @@ class Guard:
             # Of two normal distributions, the expected drop being 0.
             mean = drop.estimate * expected**2 / total if total else 0.0
             above = quantile * (expected * known / np.sqrt(total) if total else 0.0)
-        bound = min(drop.high, float(mean + self.caution * above))
+        bound = min(drop.at_most, float(mean + self.caution * above))
         return Verdict(bound <= self.max_score_drop, confirmed, drop, bound, spread or 0.0)
 
     def _share_changed(self, cached: list[CachedPredictions]) -> float:
@@ -352,13 +357,15 @@ def interval_of(
     """
     n = len(without)
     if not np.isfinite(without).all():
-        return Drop(float(estimate), -np.inf, np.inf)
+        return Drop(float(estimate), -np.inf, np.inf, np.inf)
     variance = (n - 1) / n * float(((without - without.mean()) ** 2).sum())
     if n_rows is not None:
         variance += 2 / (n_rows + 2) ** 2
     variance += spread**2
-    error = float(stats.t.isf(1 - confidence, n - 1)) * np.sqrt(variance)
-    return Drop(float(estimate), float(estimate - error), float(estimate + error))
+    error = float(np.sqrt(variance))
+    both, one = stats.t.isf([(1 - confidence) / 2, 1 - confidence], n - 1)
+    low, high, at_most = (float(estimate + times * error) for times in (-both, both, one))
+    return Drop(float(estimate), low, high, at_most)
 
 
 def check_scorer_takes_weights(scorer: Any) -> None:

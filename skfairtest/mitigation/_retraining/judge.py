@@ -171,12 +171,16 @@ def _expected_numbers(
 
 
 def what_would_tell(verdict: Verdict, n_rows: int, max_score_drop: float) -> str:
-    """Say what would let the rows tell that the score is kept, where they cannot."""
+    """Say what would let the rows tell that the score is kept; nothing where they can."""
+    if verdict.confirmed:
+        return ""
     drop = verdict.drop
-    above, room = drop.high - drop.estimate, max_score_drop - drop.estimate
+    above, room = drop.at_most - drop.estimate, max_score_drop - drop.estimate
     words = ""
     if np.isfinite(above):
-        words = f"max_score_drop={_rounded_up(max(drop.high, 0.0)):g} could be told by these rows"
+        words = (
+            f"max_score_drop={_rounded_up(max(drop.at_most, 0.0)):g} could be told by these rows"
+        )
         if 0 < room < above:
             # Both errors fall about as the root of the rows.
             needed = _rounded_up(n_rows * (above / room) ** 2)

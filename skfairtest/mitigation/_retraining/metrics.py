@@ -208,6 +208,7 @@ def unseen_share(
             level = float(share @ values) * len(both)
             value += sign * level / len(both)
             around += sign * share * (values - level)
+    value = round(value, 12)  # sums of shares of weights
     error = float(np.sqrt((around**2).sum()))
     far = float(stats.norm.isf((1 - CONFIDENCE) / 2)) * error
     if mean:

@@ -32,10 +32,12 @@ from skfairtest._validation import check_table, check_target_values, make_genera
 from skfairtest.exceptions import (
     EstimatorFailedError,
     MitigationWarning,
+    WorkersFailedError,
     users_level,
 )
 from skfairtest.finding._fitted_cards import retrainer_card
 from skfairtest.finding._shown import ShownFinding
+from skfairtest.finding._words import message_of
 from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._retraining.alternatives import (
@@ -162,8 +164,9 @@ class FairnessRetrainer(
         Of a regressor without a threshold values are mean differences of twins, not shares.
     score_drop_ : dict
         How far the score of `estimator_` lies below that of `original_estimator_` on new rows:
-        "low" and "high" hold for these two models (each with 95%, by the rows that judge), and
-        "confirmed" says whether "high" is no more than `max_score_drop`. "value" is the mean over
+        "low" and "high" hold for these two models (both at once with 95%, by the rows that judge),
+        and so does "at_most" for those who ask for an upper bound alone; "confirmed" says
+        whether it is no more than `max_score_drop`. "value" is the mean over
         trainings of both, one pair for each fold, and "spread" the standard deviation of a single
         training about it, which low and high reckon with.
     alternatives_ : DataFrame
@@ -326,8 +329,9 @@ class FairnessRetrainer(
         task.tick = stages.trained
         rounds = None
         try:
-            rounds = self._make_rounds(task, strategy, folds, chooses, rng, stages)
-            self._mitigate(rounds)
+            if self._train_folds(task, folds, stages):
+                rounds = self._make_rounds(task, strategy, folds, chooses, rng, stages)
+                self._mitigate(rounds)
         except BaseException as error:
             # Ctrl-C and failures go on to the caller; here it is noted what they were.
             interrupted = isinstance(error, KeyboardInterrupt)
@@ -350,19 +354,39 @@ class FairnessRetrainer(
             "value": drop.estimate,
             "low": drop.low,
             "high": drop.high,
+            "at_most": drop.at_most,
             "spread": rounds.verdict.spread,
             "confirmed": rounds.verdict.confirmed,
         }
 
-    def _make_rounds(
-        self, task: Task, strategy: Any, folds: Any, chooses: Any, rng: Any, stages: Stages
-    ) -> Rounds:
-        """The folds' original models, and all that the rounds need."""
+    def _train_folds(self, task: Task, folds: Any, stages: Stages) -> bool:
+        """Train the original model without the rows of each fold; return whether that went well."""
         n = len(folds) - 1
         stages.begin("originals", n, f"{n} models of folds are trained as the original is")
         folds[0].model = self.original_estimator_
-        for fold, fitted in zip(folds[1:], task.train_all(folds[1:]), strict=True):
-            fold.model = fitted
+        try:
+            models = task.train_all(folds[1:])
+        except WorkersFailedError:
+            raise
+        except Exception as error:  # a fold whose other rows are all of one class, say
+            self.stop_reason_ = (
+                "a model without the rows of a fold could not be trained: "
+                f"{type(error).__name__}: {message_of(error)}"
+            )
+            warnings.warn(
+                f"The original model is kept: {self.stop_reason_}. Choose another cv=.",
+                MitigationWarning,
+                stacklevel=users_level(),
+            )
+            return False
+        for fold, model in zip(folds[1:], models, strict=True):
+            fold.model = model
+        return True
+
+    def _make_rounds(
+        self, task: Task, strategy: Any, folds: Any, chooses: Any, rng: Any, stages: Stages
+    ) -> Rounds:
+        """All that the rounds need."""
         metrics = ShareMetrics(
             strategy.space,
             folds,
@@ -415,8 +439,10 @@ class FairnessRetrainer(
         self.before_, self.after_ = (
             _as_dict(found, rounds.strategy.measured) for found in (before, kept.found)
         )
+        # Of what is kept, or was refused for what may be its cost.
+        judged = kept if kept is not original else retrained
         self._what_would_tell = what_would_tell(
-            kept.verdict, len(rounds.task.y), self.max_score_drop
+            judged.verdict, len(rounds.task.y), self.max_score_drop
         )
         self._alternatives = alternatives_table(methods, kept, rounds)
         self._warn(rounds, methods, kept)
@@ -436,13 +462,14 @@ class FairnessRetrainer(
                 sentences.append(
                     f"The original model is kept, with {left}: no round of "
                     f"{len(rounds.rows) - 1} was better within "
-                    f"max_score_drop={self.max_score_drop:g} ({rounds.reason}). See history_; "
-                    "another strategy=, or an auditor with a larger budget may help."
+                    f"max_score_drop={self.max_score_drop:g} ({rounds.reason}). "
+                    f"{self._what_would_tell} See history_; another strategy=, or an auditor "
+                    "with a larger budget may help."
                 )
         elif not kept.verdict.confirmed:
             sentences.append(
                 f"The data cannot tell a drop of max_score_drop={self.max_score_drop:g}: the score "
-                f"of the mitigated model may be {kept.verdict.drop.high:.4g} lower "
+                f"of the mitigated model may be {kept.verdict.drop.at_most:.4g} lower "
                 f"({-kept.verdict.drop.estimate:+.4g} on average over trainings). It is kept as it "
                 "changes so few predictions that a drop of more than "
                 f"{kept.verdict.bound:.4g} is unlikely. "
