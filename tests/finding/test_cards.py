@@ -499,7 +499,8 @@ def test_a_retrainer_shows_before_and_after(retrained):
     assert before > after
     assert "FairnessRetrainer of DecisionTreeClassifier" in told
     assert "twins get different labels, near the data" in told
-    for name in ("rows held out", "near the data", "uniform inputs of the domain", "rows added"):
+    places = ("rows of the table", "people who are not in it", "near the data")
+    for name in (*places, "uniform inputs of the domain", "rows added"):
         assert name in told
     assert f"ended {retrained.stop_reason_}" in told
     assert "drop instead" in told and "average instead" in told

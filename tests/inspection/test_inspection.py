@@ -930,8 +930,8 @@ def test_mitigation_of_a_retrainer(fitted):
         ("original", fitted.retrainer.before_),
         ("mitigated", fitted.retrainer.after_),
     ):
-        for place in ("rows", "near", "uniform"):
-            assert table.loc[(model, place)].to_dict() == found[place]
+        for place, name in (("rows", "unseen"), ("near", "near"), ("uniform", "uniform")):
+            assert table.loc[(model, place)].to_dict() == found[name]
     drop = fitted.retrainer.score_drop_
     assert table.loc[("mitigated", "score")].tolist() == [
         -drop["value"],

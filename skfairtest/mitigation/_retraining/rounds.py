@@ -10,7 +10,7 @@ import pandas as pd
 
 from skfairtest.exceptions import MitigationWarning, users_level
 from skfairtest.finding._words import message_of
-from skfairtest.mitigation._retraining.guard import KEPT_AS_IT_IS, Guard, Verdict
+from skfairtest.mitigation._retraining.guard import KEPT_AS_IT_IS, NOT_JUDGED, Guard, Verdict
 from skfairtest.mitigation._retraining.judge import Judge
 from skfairtest.mitigation._retraining.metrics import NO_MEASURE, ShareMetrics, TwinShares
 from skfairtest.mitigation._retraining.stages import Stages
@@ -275,14 +275,18 @@ class Rounds:
         before = self.find(self.originals, fresh=True)
         if self.best is self.original:
             return before
-        verdict, after = self.judge(self.bests), self.find(self.bests, fresh=True)
+        after, refused = self.find(self.bests, fresh=True), ""
+        try:
+            verdict = self.judge(self.bests)
+        except Exception as error:  # a scorer that fails by now
+            verdict = NOT_JUDGED
+            refused = f"its score could not be judged: {type(error).__name__}: {message_of(error)}"
         self.tried = Alternative(
             "retrained", self.bests, self.least, after, self.verdict, verdict, self.n_added
         )
-        refused = ""
-        if not verdict.good:
+        if not refused and not verdict.good:
             refused = f"the rows that judge: {self.guard.too_low(verdict)}"
-        elif self.strategy.left(after, before) >= 1:
+        elif not refused and self.strategy.left(after, before) >= 1:
             refused = "not confirmed on fresh inputs"
         self.verdict = verdict
         if refused:
