@@ -173,7 +173,8 @@ def unseen_share(
 
     That is the mean on its own rows, and what models of folds have more on the rows that they hold
     out than on those that they were trained on (the optimism). How far models of different
-    trainings lie apart cancels in this difference.
+    trainings lie apart cancels in this difference; but another model may be less optimistic, or not
+    at all, so that the interval reaches to where that of its own rows alone reaches.
 
     Parameters
     ----------
@@ -196,6 +197,7 @@ def unseen_share(
     value = float(weight @ own)
     # What each row adds to the estimate's deviation: the same row counts in all models.
     around = weight * (own - value)
+    alone = _interval(value, around, weight, mean=mean)
     both = [
         (out, values)
         for out, values in zip(held, folds, strict=True)
@@ -208,12 +210,18 @@ def unseen_share(
             level = float(share @ values) * len(both)
             value += sign * level / len(both)
             around += sign * share * (values - level)
-    value = round(value, 12)  # sums of shares of weights
+    corrected = _interval(value, around, weight, mean=mean)
+    return Measure(corrected.value, min(corrected.low, alone.low), max(corrected.high, alone.high))
+
+
+def _interval(value: float, around: Floats, weight: Floats, *, mean: bool) -> Measure:
+    """An interval from what each row adds to the deviation; Wilson's for a share."""
     error = float(np.sqrt((around**2).sum()))
     far = float(stats.norm.isf((1 - CONFIDENCE) / 2)) * error
+    value = max(0.0, round(value, 12))  # sums of shares of weights
     if mean:
-        return Measure(max(0.0, value), max(0.0, value - far), max(0.0, value) + far)
-    value = min(1.0, max(0.0, value))
+        return Measure(value, max(0.0, value - far), value + far)
+    value = min(1.0, value)
     size = 1 / float((weight**2).sum())
     if error > 0 and 0 < value < 1:
         size = max(1.0, min(size, value * (1 - value) / error**2))
