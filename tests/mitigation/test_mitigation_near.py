@@ -109,7 +109,7 @@ def test_line_loses_the_sensitive_column():
 def test_where_the_column_is_worth_something_the_rounds_go_little_by_little():
     X, y = biased()
     tree = DecisionTreeClassifier(random_state=0)
-    mitigated = FairnessRetrainer(tree, TWINS, max_score_drop=0.03, **FAST).fit(X, y)
+    mitigated = FairnessRetrainer(tree, TWINS, max_score_drop=0.02, **FAST).fit(X, y)
     table = mitigated.history_
     assert not table["kept"].iloc[1] and "score" in table["reason"].iloc[1]
     # All twins cost too much, and so may those of half and a quarter of the rows; then shares of
@@ -119,7 +119,7 @@ def test_where_the_column_is_worth_something_the_rounds_go_little_by_little():
     if not table["kept"].iloc[2:4].any():
         assert added[3] == len(y) // 4
         assert added[4] < 0.04 * len(y) < added[6]
-    assert (table.loc[table["kept"], "fold_score_drop"] <= 0.03).all()
+    assert (table.loc[table["kept"], "fold_score_drop"] <= 0.02).all()
 
 
 # Twins ------------------------------------------------------------------------------------------
@@ -209,6 +209,7 @@ class Named(ClassifierMixin, BaseEstimator):
 def test_no_row_is_scored_by_a_model_that_has_seen_it_or_anything_made_from_it():
     X, y = people(300)
     X[:, 3] = np.arange(300)
+    y = (X[:, 1] + 4 * X[:, 0] > 7).astype(int)
     Named.seen = []
     scored = []
 

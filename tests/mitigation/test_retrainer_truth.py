@@ -157,7 +157,7 @@ def test_what_would_tell_names_rows_a_margin_and_smoother_models():
 def test_where_the_rows_that_judge_refuse_the_card_says_what_would_tell(monkeypatch):
     X, y = people(200)
     refused = Verdict(False, False, Drop(0.002, -0.03, 0.04, 0.034), 0.034, 0.001)
-    monkeypatch.setattr(Judge, "__call__", lambda self, models: refused)
+    monkeypatch.setattr(Judge, "__call__", lambda self, models, look=1: refused)
     with pytest.warns(MitigationWarning, match="may have fallen by 0.034.*=0.034 could be told"):
         kept = retrain(max_score_drop=0.1).fit(X, y)
     assert kept.estimator_ is kept.original_estimator_ and not kept.history_["kept"].iloc[1:].any()

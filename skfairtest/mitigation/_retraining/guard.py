@@ -172,10 +172,6 @@ class Guard:
         How far the score may fall.
     rng : Generator
         Deals the rows out to groups.
-    caution : float, default=1.0
-        How much of its error a bound lies above the mean. Rows that choose for others to judge look
-        for what these are likely to find good, and the more rows the others are, the less error
-        these have.
 
     Attributes
     ----------
@@ -191,7 +187,6 @@ class Guard:
         classification: bool,
         max_score_drop: float,
         rng: np.random.Generator,
-        caution: float = 1.0,
     ) -> None:
         #: Folds that have rows of this guard at all.
         self._places = [place for place, fold in enumerate(folds) if len(fold.y)]
@@ -199,7 +194,6 @@ class Guard:
         originals = self._of(originals)
         self.classification = classification
         self.max_score_drop = max_score_drop
-        self.caution = caution
         self.confidence = 0.95
         # The first model that has a score tells how scores can be had.
         known = folds[_first_with_score(folds, originals)]
@@ -293,7 +287,7 @@ class Guard:
             # Of two normal distributions, the expected drop being 0.
             mean = drop.estimate * expected**2 / total if total else 0.0
             above = quantile * (expected * known / np.sqrt(total) if total else 0.0)
-        bound = min(drop.at_most, float(mean + self.caution * above))
+        bound = min(drop.at_most, float(mean + above))
         return Verdict(bound <= self.max_score_drop, confirmed, drop, bound, spread or 0.0)
 
     def _share_changed(self, cached: list[CachedPredictions]) -> float:

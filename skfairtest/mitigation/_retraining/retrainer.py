@@ -91,7 +91,8 @@ class FairnessRetrainer(
     all rows, models without a fold of the rows go through the same rounds, and are scored on the
     rows that they have not seen. A third of the rows choose: the round with the least
     discrimination among those whose score they find kept. The others judge it: if they find that
-    its score may have fallen too far, or if no round is better, the original is kept.
+    its score may have fallen too far, two earlier rounds are shown to them, with wider bounds. If
+    none is good, the original is kept.
 
     Parameters
     ----------
@@ -395,10 +396,9 @@ class FairnessRetrainer(
             n_estimates=self._n_estimates,
             rng=rng,
         )
-        limit, caution = float(self.max_score_drop), np.sqrt(chooses.mean() / (~chooses).mean())
-        guard = guard_of(task, folds, chooses, limit, rng, caution=float(caution))
-        judge = Judge(task, folds, guard_of(task, folds, ~chooses, limit, rng), metrics, rng)
-
+        limit = float(self.max_score_drop)
+        guard, judges = (guard_of(task, folds, rows, limit, rng) for rows in (chooses, ~chooses))
+        judge = Judge(task, folds, judges, metrics, rng)
         return Rounds(task, folds, strategy, guard, judge, metrics, stages)
 
     def _mitigate(self, rounds: Rounds) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 
+from skfairtest._statistics import ROUNDING
 from skfairtest.exceptions import MitigationWarning, users_level
 from skfairtest.finding._words import message_of
 from skfairtest.mitigation._retraining.guard import KEPT_AS_IT_IS, NOT_JUDGED, Guard, Verdict
@@ -158,6 +159,7 @@ class Rounds:
         self.n_added = 0
         self.verdict = KEPT_AS_IT_IS
         self.tried: Alternative | None = None
+        self._kept: list[tuple[int, Alternative]] = []
         self.rows: list[dict[str, Any]] = []
         self.reason = ""
         self.varied = not task.answers_alike(self.original)
@@ -249,13 +251,15 @@ class Rounds:
         if self.varied and self.task.answers_alike(models[0]):
             # A model that says the same to everybody treats all alike, and is of no use.
             reason = "predicts the same for all rows"
-        elif left >= self.strategy.left(self.least, self.first):
+        elif left >= self.strategy.left(self.least, self.first) - ROUNDING:
             reason = "not lower"
         else:
             kept = True
             reason = "lower"
             self.bests, self.n_added = models, n_added
             self.least, self.verdict = found, verdict
+            round_ = Alternative("retrained", models, found, None, verdict, NOT_JUDGED, n_added)
+            self._kept.append((number, round_))
         self._note(number, found, left, verdict, kept, reason, n_added)
         return kept
 
@@ -267,35 +271,55 @@ class Rounds:
         )
 
     def measure_again(self) -> Measurements:
-        """Measure and judge the best anew; the original comes back if it is as good.
+        """Measure and judge the best anew; an earlier round or the original comes back otherwise.
 
         The best of many rounds looks better than it is on the inputs and to the rows that it was
-        chosen by.
+        chosen by. Rounds that added less cost less: where the best is refused, the round in the
+        middle of those that were kept is shown, and then the first.
         """
         before = self.find(self.originals, fresh=True)
-        if self.best is self.original:
+        if not self._kept:
             return before
-        after, refused = self.find(self.bests, fresh=True), ""
-        try:
-            verdict = self.judge(self.bests)
-        except Exception as error:  # a scorer that fails by now
-            verdict = NOT_JUDGED
-            refused = f"its score could not be judged: {type(error).__name__}: {message_of(error)}"
-        self.tried = Alternative(
-            "retrained", self.bests, self.least, after, self.verdict, verdict, self.n_added
-        )
-        if not refused and not verdict.good:
-            refused = f"the rows that judge: {self.guard.too_low(verdict)}"
-        elif not refused and self.strategy.left(after, before) >= 1:
-            refused = "not confirmed on fresh inputs"
-        self.verdict = verdict
-        if refused:
+        places = sorted({0, len(self._kept) // 2, len(self._kept) - 1}, reverse=True)
+        refusals = []
+        for look, place in enumerate(places, 1):
+            number, best = self._kept[place]
+            tried, refused = self._look_again(best, look, before)
+            if self.tried is None or not refused:
+                self.tried = tried
+            if not refused:
+                assert best.seen is not None, "a round that was kept was measured"
+                self.bests, self.n_added, self.least = tried.models, tried.n_added, best.seen
+                self.verdict = tried.verdict
+                break
+            refusals.append(f"round {number}: {refused}")
+        else:
+            number = 0
             self.bests, self.n_added, self.least = self.originals, 0, self.first
             self.verdict = KEPT_AS_IT_IS
-            self.reason += f"; {refused}, so the original is kept"
-            for row in self.rows[1:]:
-                row["kept"] = False
+        if refusals:
+            what = f"round {number}" if number else "the original"
+            self.reason += f"; {'; '.join(refusals)}, so {what} is kept"
+        for row in self.rows[1:]:
+            row["kept"] = row["kept"] and row["round"] <= number
         return before
+
+    def _look_again(
+        self, best: Alternative, look: int, before: Measurements
+    ) -> tuple[Alternative, str]:
+        """Measure and judge a round's models anew; the second is why they are refused, if so."""
+        after = self.find(best.models, fresh=True)
+        try:
+            verdict = self.judge(best.models, look)
+        except Exception as error:  # a scorer that fails by now
+            why = f"its score could not be judged: {type(error).__name__}: {message_of(error)}"
+            return best._replace(found=after), why
+        tried = best._replace(found=after, verdict=verdict)
+        if not verdict.good:
+            return tried, f"by the rows that judge the {self.guard.too_low(verdict)}"
+        if self.strategy.left(after, before) >= 1 - ROUNDING:
+            return tried, "not lower on fresh inputs"
+        return tried, ""
 
     def _note(
         self,
