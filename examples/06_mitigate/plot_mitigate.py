@@ -43,8 +43,9 @@ mitigated.fit(X_train, y_train)
 # %%
 # Before and after
 # ----------------
-# Measured on rows that were held out, on inputs near them, and on uniform inputs, which fill the
-# domain and are mostly unlike anybody. The price is the change of the accuracy, with its interval.
+# Of both models themselves: among people who are drawn as the rows were, on inputs near the rows, and
+# on uniform inputs, which fill the domain and are mostly unlike anybody. The price is the change of
+# the accuracy, with an interval that holds for these two models.
 
 MitigationDisplay.from_retrainer(mitigated).plot()
 
@@ -52,7 +53,7 @@ MitigationDisplay.from_retrainer(mitigated).plot()
 # Dropping the column, or averaging it out, is simpler. Both stand beside the retrained model, on
 # the same folds and inputs; ``strategy="best"`` keeps what leaves least of all that keep the score.
 
-columns = ["rows", "near", "uniform", "score", "score_drop", "drop_high", "kept"]
+columns = ["unseen", "near", "uniform", "fold_score", "score_drop", "drop_high", "kept"]
 mitigated.alternatives_[columns].round(3)
 
 # %%
