@@ -13,8 +13,9 @@ from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch
 #: A call that takes no longer than so many times the shortest one may have twice as many queries:
 #: most of its time is that of the call.
 MOSTLY_THE_CALL = 1.5
-#: Seconds that a call may be late by chance, whatever the model: on a busy machine.
-HICCUP = 0.25
+#: Seconds that a call may be late by chance, whatever the model: on a busy machine, and then not
+#: the next one, too.
+HICCUP = 0.05
 
 
 class CallTimes:
@@ -27,12 +28,16 @@ class CallTimes:
     def __init__(self) -> None:
         #: Queries and seconds of a call of few, and of one of many.
         self._few = self._many = (0, 0.0)
+        #: The same of the last call, where it was late: by chance, or the model is slower now.
+        self._late = (0, 0.0)
 
     def add(self, n: int, seconds: float) -> None:
         """Take a call of n queries; one far from what was known so far begins anew."""
-        is_slower = seconds > max(HICCUP, 2 * self.at_most(n))
+        is_late = seconds > max(HICCUP, 2 * self._usually(n))
+        is_slower = is_late and (self._late[0] or seconds > 5 * HICCUP)
+        self._late = (n, seconds) if is_late and not is_slower else (0, 0.0)
         few, least = self._few
-        is_faster = n >= few and max(HICCUP, MOSTLY_THE_CALL * seconds) < least
+        is_faster = n >= few and max(5 * HICCUP, MOSTLY_THE_CALL * seconds) < least
         if self.is_empty or is_slower or is_faster:
             self._few = self._many = (n, seconds)
         elif n <= few:
@@ -69,6 +74,10 @@ class CallTimes:
 
     def at_most(self, n: float) -> float:
         """Return the seconds that a call of n queries takes at most, if nothing changes."""
+        late, took = self._late
+        return max(self._usually(n), took * n / late if late else 0.0)
+
+    def _usually(self, n: float) -> float:
         return self._few[1] + self._of_a_query * max(0.0, n - self._few[0])
 
     def fitting(self, seconds: float) -> float:
@@ -77,7 +86,8 @@ class CallTimes:
             return 0.0
         of_a_query = self._of_a_query
         more = (seconds - self._few[1]) / of_a_query if of_a_query else np.inf
-        return float(self._few[0] + more)
+        late, took = self._late
+        return float(min(self._few[0] + more, seconds * late / took if late else np.inf))
 
 
 class Budget:
