@@ -43,9 +43,9 @@ mitigated.fit(X_train, y_train)
 # %%
 # Before and after
 # ----------------
-# Of both models themselves: among people who are drawn as the rows were, on inputs near the rows, and
-# on uniform inputs, which fill the domain and are mostly unlike anybody. The price is the change of
-# the accuracy, with an interval that holds for these two models.
+# Of both models themselves: among people who are drawn as the rows were, on inputs near the rows,
+# and on uniform inputs, which fill the domain and are mostly unlike anybody. The price is the
+# change of the accuracy, with an interval that holds for these two models.
 
 MitigationDisplay.from_retrainer(mitigated).plot()
 
