@@ -45,7 +45,8 @@ model treats most differently, and compare what is found with limits, if any.
   --threshold T       difference above which an input is discriminatory
   --favourable LABEL  label that people want, for groups; guessed by default
   --auditor NAME      sbft (default), surrogate, random, ...
-  --max-queries N     rows that the search may ask about (20,000)
+  --max-queries N     rows that the search may ask about (300 if a certificate
+                      follows, else 20,000)
   --max-time S        seconds for the whole audit (60), or none
   --seed N            0 by default; the same seed repeats a search
 Limits:
@@ -144,6 +145,7 @@ def run_audit(
         table.y,
         sensitive_features=[*table.sensitive, table.not_in_model] if has_more else table.sensitive,
         auditor=make_auditor(options, inputs, options.auditor),
+        threshold=options.threshold,
         favourable=read_favourable(options, inputs),
         max_time=options.max_time,
         random_state=options.seed,

@@ -24,7 +24,7 @@ linear models, trees, forests, boosting and networks, in pipelines, too.
   --max-degree D        exceeded if a difference above D is found, within if
                         the bound is not above D, undecided in between
   --max-time S          seconds (60), or none; 0.1 gives a rough bound
-  --max-queries N       rows that the search may ask about (20,000)
+  --max-queries N       rows that the search may ask about (300)
   --seed N              seed of the search (0)
   --json F              write the report of this; - prints it
   --quiet               print the verdict only

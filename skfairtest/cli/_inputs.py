@@ -53,9 +53,14 @@ def read_inputs(options: argparse.Namespace, model: str, data: str) -> CommandIn
 
 
 def make_auditor(options: argparse.Namespace, inputs: CommandInputs, name: str | None) -> Any:
-    """Make an unfitted auditor by its name, with the space of --space."""
+    """Make an unfitted auditor by its name, with the space of --space.
+
+    It is None where nothing is asked of it: an audit then searches no longer than it has to.
+    """
     from skfairtest.report._audit import make_template
 
+    if name is None and inputs.space is None and options.max_queries is None:
+        return None
     auditor = make_template(name, options.threshold)
     auditor.set_params(space=inputs.space)
     if options.max_queries is not None:
