@@ -472,9 +472,8 @@ class FairnessRetrainer(
                 f"of the mitigated model may be {kept.verdict.drop.at_most:.4g} lower "
                 f"({-kept.verdict.drop.estimate:+.4g} on average over trainings). It is kept as it "
                 "changes so few predictions that a drop of more than "
-                f"{kept.verdict.bound:.4g} is unlikely. "
-                f"{self._what_would_tell} "
-                "Compare the two models on more rows, or use original_estimator_."
+                f"{kept.verdict.bound:.4g} is unlikely. {self._what_would_tell} Compare the two "
+                "models on more rows, or use original_estimator_."
             )
         better = leaves_less(methods, kept)
         if better is not None:
