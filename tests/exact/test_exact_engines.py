@@ -225,7 +225,7 @@ def test_the_command_leaves_nothing_to_compile(tmp_path):
         )
         for _ in range(2)
     )
-    assert first.stdout.startswith("Compiled in") and first.stderr.count("compiling") == 4
+    assert first.stdout.startswith("Compiled in") and first.stderr.count("compiling") == 3
     assert second.stdout == "The compiled search is there already.\n" and not second.stderr
     subprocess.run([sys.executable, "-c", LOADS], cwd=TOP, env=settings, check=True)
 
