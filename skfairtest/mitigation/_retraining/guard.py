@@ -13,6 +13,7 @@ of some looks better than it is to the rows that it was chosen by.
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -225,17 +226,15 @@ class Guard:
             ]
 
     def _of(self, things: list[Any]) -> list[Any]:
-        return [things[place] for place in self._places]
+        return [things[place] for place in self._places if place < len(things)]
 
     def _scores(self, models: list[Any]) -> Floats:
         """Scores of the folds, of all rows and without each group; NaN where there is none."""
-        rows = []
-        for fold, model, parts in zip(self.folds, models, self._parts, strict=True):
-            try:
-                rows.append(fold.scores(model, parts))
-            except ValueError:  # a fold without one of the classes, say
-                rows.append(np.full(1 + len(parts), np.nan))
-        return np.stack(rows)
+        table = np.full((len(self.folds), 1 + self.n_groups), np.nan)
+        for scores, fold, model, parts in zip(table, self.folds, models, self._parts, strict=False):
+            with suppress(ValueError):  # a fold without one of the classes, say
+                scores[:] = fold.scores(model, parts)
+        return table
 
     def _mean(self, table: Floats) -> Floats:
         """Mean over the folds by their sizes. A fold without a score has no say there."""
@@ -246,6 +245,7 @@ class Guard:
     def drop(self, models: list[Any], spread: float | None = 0.0) -> Drop:
         """How far the score of the models lies below the originals'.
 
+        Models are those of all folds, or of the first ones, which then have the say alone.
         `spread` is that between trainings, with which the interval is about one training and not
         about the mean of the folds; None takes how far the folds lie apart, which is more.
         """
@@ -273,7 +273,8 @@ class Guard:
         """
         cached = list(models)
         for place, fold in zip(self._places, self.folds, strict=True):
-            cached[place] = CachedPredictions(models[place], fold.X)
+            if place < len(models):
+                cached[place] = CachedPredictions(models[place], fold.X)
         drop = self.drop(cached, spread)
         confirmed = drop.at_most <= self.max_score_drop
         mean, above = drop.estimate, drop.at_most - drop.estimate
@@ -293,14 +294,14 @@ class Guard:
     def _share_changed(self, cached: list[CachedPredictions]) -> float:
         """Share of the rows held out whose prediction is not the original's."""
         assert self._predicted is not None, "asked for accuracy alone"
-        changed = [
-            _mean(
-                np.asarray(model.predict(np.arange(len(fold.y))) != predicted, dtype=np.float64),
-                np.ones(len(fold.y)) if fold.weights is None else fold.weights,
-            )
-            for fold, model, predicted in zip(self.folds, cached, self._predicted, strict=True)
-        ]
-        return float(self._shares @ changed)
+        changed = np.full((len(self.folds), 1), np.nan)
+        for place, (model, fold, predicted) in enumerate(
+            zip(cached, self.folds, self._predicted, strict=False)
+        ):
+            weights = np.ones(len(fold.y)) if fold.weights is None else fold.weights
+            differs = model.predict(np.arange(len(fold.y))) != predicted
+            changed[place] = _mean(np.asarray(differs, dtype=np.float64), weights)
+        return float(self._mean(changed)[0])
 
     def too_low(self, verdict: Verdict) -> str:
         """Say why a score was not kept."""

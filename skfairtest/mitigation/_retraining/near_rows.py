@@ -89,8 +89,10 @@ def with_twins(fold: TrainingFold, Z: Floats) -> Addition:
     )
 
 
-def twins_of(fold: TrainingFold, Z: Floats) -> tuple[Floats, Bools]:
-    """Twins of inputs, all of them or a few drawn for each, and which of these may exist.
+def twins_of(
+    fold: TrainingFold, Z: Floats, most: int = MOST_TWINS
+) -> tuple[Floats, Bools]:
+    """Twins of inputs, all of them or `most` drawn for each, and which of these may exist.
 
     Returns
     -------
@@ -101,7 +103,7 @@ def twins_of(fold: TrainingFold, Z: Floats) -> tuple[Floats, Bools]:
     """
     space = fold.space
     n, encoded = len(Z), space.twins_.twin_values
-    k = min(MOST_TWINS, len(encoded))
+    k = min(most, len(encoded))
     if k == len(encoded):
         which = np.tile(np.arange(k), (n, 1))
     else:

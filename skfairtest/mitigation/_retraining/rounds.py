@@ -234,17 +234,15 @@ class Rounds:
 
     def _round(self, number: int, added: list[Addition]) -> bool:
         """Train and measure; keep the model if it is better and good enough, and tell so."""
-        held_out = self.task.train_all(self.folds[1:], added[1:])
-        for fold, model in zip(self.folds[1:], held_out, strict=True):
-            fold.model = model
-        verdict = self.guard.look_at(held_out)
+        held_out, verdict = self._without_folds(added)
         n_added = len(added[0].labels)
         if not verdict.good:
             reason = self.guard.too_low(verdict)
             self._note(number, NOT_MEASURED, np.nan, verdict, False, reason, n_added)
             return False
         models = [*self.task.train_all(self.folds[:1], added[:1]), *held_out]
-        self.folds[0].model = models[0]
+        for fold, model in zip(self.folds, models, strict=True):
+            fold.model = model
         found = self.find(models)
         left = self.strategy.left(found, self.first)
         kept = False
@@ -262,6 +260,25 @@ class Rounds:
             self._kept.append((number, round_))
         self._note(number, found, left, verdict, kept, reason, n_added)
         return kept
+
+    def _without_folds(self, added: list[Addition]) -> tuple[list[Any], Verdict]:
+        """Train without each fold; whether the score is kept.
+
+        Folds that hold out each row for the first time come first: where these alone lose more than
+        is allowed, the others are not trained.
+        """
+        held = [fold.held for fold in self.folds[1:]]
+        n_rows = len(np.unique(np.concatenate(held)))
+        first = next(n for n in range(1, len(held) + 1) if sum(map(len, held[:n])) >= n_rows)
+        models: list[Any] = []
+        for part in (slice(1, 1 + first), slice(1 + first, None)):
+            if not self.folds[part]:
+                break
+            models += self.task.train_all(self.folds[part], added[part])
+            verdict = self.guard.look_at(models)
+            if not verdict.good and verdict.drop.estimate > self.guard.max_score_drop:
+                break
+        return models, verdict
 
     def find(self, models: list[Any], *, fresh: bool = False) -> Measurements:
         """Measure a model of all rows and of its folds' models, which come after it."""

@@ -16,6 +16,7 @@ from skfairtest._threads import threads_to_train
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest._validation import check_takes_weights, check_weights
 from skfairtest.mitigation._labelers import Ensemble
+from skfairtest.oracle._model import Model
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import on_workers
@@ -165,6 +166,8 @@ class TrainingFold:
         Rows that are learned from.
     model : estimator
         The latest model.
+    asked : Model or None
+        A model as it is asked about twins: the latest one, once it was.
     """
 
     def __init__(
@@ -177,6 +180,7 @@ class TrainingFold:
         self.space = space.with_encoded(self.encoded)
         self.rng = rng
         self.model: Any = None
+        self.asked: Model | None = None
         #: What a strategy keeps from round to round.
         self.kept: dict[str, Any] = {}
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from skfairtest._typing import Ints
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.mitigation._labelers import (
@@ -27,11 +27,15 @@ from skfairtest.mitigation._retraining.near_rows import (
     n_near_rows,
     near_rows,
     other_twins,
+    twins_of,
     with_twins,
 )
 from skfairtest.mitigation._retraining.rounds import Measurements
 from skfairtest.mitigation._retraining.training import Addition, TrainingFold
-from skfairtest.mitigation._shares import Measure, judge
+from skfairtest.mitigation._shares import MOST_COMPARED, Measure
+from skfairtest.oracle._cached_model import at_wanted
+from skfairtest.oracle._compare import compare
+from skfairtest.oracle._model import PROBE_ROWS, Model
 from skfairtest.space._rows import stack, take_rows
 
 Values = NDArray[Any]
@@ -78,8 +82,8 @@ class TwinStrategy:
     def is_patient(self, kept: bool) -> bool:
         """Note whether a round was kept; whether it is worth going on as before.
 
-        Twins of rows are tried three times, each time of half as many. Once some were kept, the run
-        ends after two rounds in a row that bring nothing.
+        Twins of rows are tried three times, each time of half as many, and so is what is found
+        little by little. Once a round was kept, two in a row that bring nothing are enough.
         """
         self._any_kept |= kept
         self._idle = 0 if kept else self._idle + 1
@@ -238,12 +242,34 @@ class TwinRetraining(TwinStrategy):
 
     def _find_near(self, fold: TrainingFold) -> int:
         """Inputs near the data that the fold's model treats differently; how many were found."""
-        # Twenty for each that is to be found.
+        # Twenty for each that is to be found, or as few as that takes.
         Z = draw_near_rows(fold, min(20 * self._n_pairs, 20_000))
-        space = fold.space.without_plausibility()
-        differs = judge(fold.model, space, space.decode(Z), self.settings).differs
-        fold.kept["near"] = Z[differs][: self._n_pairs]
+        found: list[Floats] = []
+        start, size = 0, max(100, 4 * self._n_pairs)
+        while start < len(Z) and sum(map(len, found)) < self._n_pairs:
+            part = Z[start : start + size]
+            found.append(part[self._differs(fold, part)])
+            start, size = start + size, 2 * size
+        fold.kept["near"] = np.concatenate([Z[:0], *found])[: self._n_pairs]
         return len(fold.kept["near"])
+
+    def _differs(self, fold: TrainingFold, Z: Floats) -> Bools:
+        """Which encoded inputs a fold's latest model treats differently, in one call of it."""
+        if fold.asked is None or fold.asked.estimator is not fold.model:
+            asked = {name: self.settings[name] for name in ("response_method", "n_jobs")}
+            fold.asked = Model(fold.model, fold.space, **asked)
+            fold.asked.probe(fold.encoded[:PROBE_ROWS])
+        twins, exists = twins_of(fold, Z, MOST_COMPARED)
+        answers = fold.asked.ask(twins[exists])
+        scores, labels = at_wanted(exists.ravel(), *answers)
+        return compare(
+            scores.reshape(*exists.shape, -1),
+            labels.reshape(exists.shape),
+            exists,
+            response=fold.asked.response,
+            threshold=self.settings["threshold"],
+            single=fold.asked.single,
+        ).verdict
 
     def add(self, number: int, fold: TrainingFold) -> Addition:
         """All rows of the run so far, with those of this round."""
@@ -270,9 +296,9 @@ class TwinRetraining(TwinStrategy):
         """A share of a fold's rows, those first that its model treats differently; None for all."""
         if share == 1:
             return None
-        rows = take_rows(self.task.X, fold.rows)
-        space = fold.space.without_plausibility()
-        differs = judge(fold.model, space, rows, self.settings).differs
+        if "flips" not in fold.kept:  # those of the original, from which each share begins
+            fold.kept["flips"] = self._differs(fold, fold.encoded)
+        differs = fold.kept["flips"]
         order = fold.rng.permutation(len(differs))
         order = order[np.argsort(~differs[order], kind="stable")]
         return np.sort(order[: max(1, int(share * len(order)))])
@@ -280,14 +306,10 @@ class TwinRetraining(TwinStrategy):
     def goes_on(self, kept: bool) -> bool:
         """What one round leaves, the next one finds, until that brings no more."""
         self._n_rounds += 1
-        if self._little:
-            self._any_kept |= kept
-            return True
         is_patient = self.is_patient(kept)
-        if self._any_kept:
+        if is_patient or self._little or self._any_kept:
             return is_patient
-        if not is_patient:
-            self._little, self._before = True, self._n_rounds
+        self._little, self._before, self._idle = True, self._n_rounds, 0
         return True
 
 
