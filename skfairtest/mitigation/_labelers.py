@@ -123,7 +123,9 @@ def average_label(pairs: FoundPairs) -> Values:
 def _mean_of_twins(ask: Callable[[Any], Any], pairs: FoundPairs) -> Values:
     """The mean of what a model says to the twins of each pair, all of them in one call."""
     answers = np.asarray(ask(stack(pairs.twins)))
-    return np.asarray(answers.reshape(len(pairs.twins), len(pairs), *answers.shape[1:]).mean(axis=0))
+    return np.asarray(
+        answers.reshape(len(pairs.twins), len(pairs), *answers.shape[1:]).mean(axis=0)
+    )
 
 
 def opposite_label(pairs: FoundPairs) -> Values:

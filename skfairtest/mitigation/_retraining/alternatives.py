@@ -94,20 +94,6 @@ def _average(rounds: Rounds) -> list[Any]:
 SIMPLE_METHODS: dict[str, Callable[[Rounds], list[Any]]] = {"drop": _drop, "average": _average}
 
 
-def choose(methods: list[Alternative]) -> Alternative:
-    """The method that leaves least of those that keep the score; the original is among them.
-
-    The rows that choose say which may be taken and which of equals, and those that judge whether
-    it is: otherwise it is the turn of the next one.
-    """
-
-    def worth(method: Alternative) -> tuple[float, float]:
-        assert method.seen is not None, "failed ones are left out"
-        return method.seen.people.value, method.likely.drop.estimate
-
-    return next(m for m in sorted(filter(_is_good, methods), key=worth) if m.verdict.good)
-
-
 def leaves_less(methods: list[Alternative], kept: Alternative) -> str | None:
     """Name the simpler method that leaves less than what is kept and costs no more of the score."""
     assert kept.found is not None, "what is kept was measured"
@@ -115,7 +101,7 @@ def leaves_less(methods: list[Alternative], kept: Alternative) -> str | None:
     better = [
         method
         for method in methods
-        if _is_good(method)
+        if method.is_likely
         and method.verdict.good
         and method.name in SIMPLE_METHODS
         and method.found is not None
@@ -124,7 +110,7 @@ def leaves_less(methods: list[Alternative], kept: Alternative) -> str | None:
     ]
     if not better:
         return None
-    best = choose(better)
+    best = min(better, key=lambda method: method.cost)
     assert best.found is not None, "it was measured"
     return (
         f"A simpler method leaves less at no more cost: {best.name!r} leaves "
@@ -139,11 +125,10 @@ def outlook(methods: list[Alternative], kept: Alternative, rounds: Rounds) -> st
     place = "near the rows" if rounds.first.group is None else "in the worst group"
     left = {m.name: m.found.people.value for m in methods if m.found is not None}
     others = [f"{name} {share:.4g}" for name, share in left.items() if name != kept.name]
-    refused = [m.name for m in methods if m.name in left and not (_is_good(m) and m.verdict.good)]
+    refused = [m.name for m in methods if m.name in left and not (m.is_likely and m.verdict.good)]
     text = f"Kept is {kept.name}, which leaves {left[kept.name]:.4g} {place} ({', '.join(others)})"
     if refused:
         text += f"; {' and '.join(refused)} may cost more than max_score_drop"
-    least = rounds.least.people.value
     if kept.name == "original" and rounds.best is rounds.original:
         return text + "."
     if left[kept.name] == 0:
@@ -152,7 +137,7 @@ def outlook(methods: list[Alternative], kept: Alternative, rounds: Rounds) -> st
     if len(fell) > 1:
         text += (
             f"; the last round that was kept lowered the share of the retrained model from "
-            f"{fell[-2]:.4g} to {least:.4g}: a larger max_rounds may lower it further"
+            f"{fell[-2]:.4g} to {fell[-1]:.4g}: a larger max_rounds may lower it further"
         )
     return text + "."
 
@@ -184,7 +169,3 @@ def alternatives_table(
 
 
 SCORES = ("fold_score", "score_drop", "drop_low", "drop_high", "drop_spread", "confirmed")
-
-
-def _is_good(method: Alternative) -> bool:
-    return method.found is not None and method.likely.good

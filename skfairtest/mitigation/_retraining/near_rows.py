@@ -89,9 +89,7 @@ def with_twins(fold: TrainingFold, Z: Floats) -> Addition:
     )
 
 
-def twins_of(
-    fold: TrainingFold, Z: Floats, most: int = MOST_TWINS
-) -> tuple[Floats, Bools]:
+def twins_of(fold: TrainingFold, Z: Floats, most: int = MOST_TWINS) -> tuple[Floats, Bools]:
     """Twins of inputs, all of them or `most` drawn for each, and which of these may exist.
 
     Returns

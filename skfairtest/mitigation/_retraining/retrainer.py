@@ -43,7 +43,6 @@ from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._retraining.alternatives import (
     SIMPLE_METHODS,
     alternatives_table,
-    choose,
     leaves_less,
     outlook,
     try_simple_methods,
@@ -413,7 +412,8 @@ class FairnessRetrainer(
                 rounds.run(None if self.max_rounds == "auto" else self.max_rounds)
             seconds = _clock.now() - start
             rounds.stages.begin("last look", 1, "what was chosen is judged, and measured anew")
-            before = rounds.measure_again()
+            others = [one for one in simple if one.is_likely] if self.strategy == "best" else []
+            before = rounds.measure_again(others)
         except EstimatorFailedError as error:
             rounds.reason = f"the audit failed: {error}"
             warnings.warn(
@@ -428,12 +428,14 @@ class FairnessRetrainer(
         retrained = rounds.tried or Alternative(
             "retrained", [], None, None, NOT_JUDGED, NOT_JUDGED, note="no round was better"
         )
-        methods = [original, retrained._replace(seconds=seconds), *simple]
-        kept = original if rounds.best is rounds.original else methods[1]
+        retrained = retrained._replace(seconds=seconds)
+        # A simpler method that was shown to the rows that judge has the verdict of this look.
+        kept = rounds.kept or original
+        simple = [kept if one.name == kept.name else one for one in simple]
+        methods = [original, retrained, *simple]
+        if kept.name == retrained.name:
+            kept = retrained
         if self.strategy == "best":
-            kept = choose(methods)
-            rounds.bests, rounds.n_added = kept.models, kept.n_added
-            rounds.verdict = kept.verdict
             rounds.reason += f". {outlook(methods, kept, rounds)}"
         assert kept.found is not None, "what is kept was measured"
         self.before_, self.after_ = (

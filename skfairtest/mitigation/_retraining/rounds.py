@@ -89,6 +89,17 @@ class Alternative(NamedTuple):
     seconds: float = np.nan
     note: str = ""
 
+    @property
+    def cost(self) -> tuple[float, float]:
+        """What it leaves, then what it may cost of the score: those that choose take the least."""
+        assert self.seen is not None, "failed ones are left out"
+        return self.seen.people.value, self.likely.drop.estimate
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether it was measured, and the rows that choose find its score kept."""
+        return self.found is not None and self.likely.good
+
 
 #: What of a model is measured by asking it, as columns of tables.
 MEASURED = [
@@ -132,6 +143,8 @@ class Rounds:
     tried : Alternative
         The best of the rounds, whether or not it stays the best when it is judged; None if no round
         was better.
+    kept : Alternative or None
+        What those that judge let pass; None for the original.
     rows : list of dict
         One a round; the first is the original.
     reason : str
@@ -159,6 +172,7 @@ class Rounds:
         self.n_added = 0
         self.verdict = KEPT_AS_IT_IS
         self.tried: Alternative | None = None
+        self.kept: Alternative | None = None
         self._kept: list[tuple[int, Alternative]] = []
         self.rows: list[dict[str, Any]] = []
         self.reason = ""
@@ -287,39 +301,49 @@ class Rounds:
             self.strategy.group(models, self.folds, fresh=fresh),
         )
 
-    def measure_again(self) -> Measurements:
-        """Measure and judge the best anew; an earlier round or the original comes back otherwise.
+    def measure_again(self, others: list[Alternative]) -> Measurements:
+        """Measure and judge what was chosen anew; what follows it, or the original, otherwise.
 
-        The best of many rounds looks better than it is on the inputs and to the rows that it was
-        chosen by. Rounds that added less cost less: where the best is refused, the round in the
-        middle of those that were kept is shown, and then the first.
+        The best of many looks better than it is on the inputs and to the rows that it was chosen
+        by. Rounds that added less cost less: where the best is refused, the round in the middle of
+        those that were kept is shown, and then the first. `others` are shown with them, in the
+        order of what they leave.
         """
         before = self.find(self.originals, fresh=True)
-        if not self._kept:
-            return before
-        places = sorted({0, len(self._kept) // 2, len(self._kept) - 1}, reverse=True)
-        refusals = []
-        for look, place in enumerate(places, 1):
-            number, best = self._kept[place]
+        places = {0, len(self._kept) // 2, len(self._kept) - 1} if self._kept else ()
+        shown = [self._kept[place] for place in sorted(places, reverse=True)]
+        if others:
+            shown = sorted([*shown, *((0, other) for other in others)], key=lambda one: one[1].cost)
+        refusals, last = [], np.inf
+        for look, (number, best) in enumerate(shown, 1):
             tried, refused = self._look_again(best, look, before)
-            if self.tried is None or not refused:
+            if number and (self.tried is None or not refused):
                 self.tried = tried
             if not refused:
-                assert best.seen is not None, "a round that was kept was measured"
-                self.bests, self.n_added, self.least = tried.models, tried.n_added, best.seen
-                self.verdict = tried.verdict
+                self.kept, last = tried, number or last
                 break
-            refusals.append(f"round {number}: {refused}")
-        else:
-            number = 0
-            self.bests, self.n_added, self.least = self.originals, 0, self.first
-            self.verdict = KEPT_AS_IT_IS
+            refusals.append(f"{f'round {number}' if number else best.name}: {refused}")
+            last = min(last, number - 1) if number else last
+        if self._kept and self.tried is None:  # for the table alone
+            self.tried, _ = self._look_again(self._kept[-1][1], 1, before)
+        self._take(last)
         if refusals:
-            what = f"round {number}" if number else "the original"
-            self.reason += f"; {'; '.join(refusals)}, so {what} is kept"
-        for row in self.rows[1:]:
-            row["kept"] = row["kept"] and row["round"] <= number
+            now = (
+                "the original" if self.kept is None else f"round {number}" if number else best.name
+            )
+            self.reason += f"; {'; '.join(refusals)}, so {now} is kept"
         return before
+
+    def _take(self, last: float) -> None:
+        """What is kept is the best of all; of the rounds those up to the last one are."""
+        self.bests, self.n_added, self.verdict = self.originals, 0, KEPT_AS_IT_IS
+        if self.kept is None:
+            last = 0
+        else:
+            self.bests, self.n_added = self.kept.models, self.kept.n_added
+            self.verdict = self.kept.verdict
+        for row in self.rows[1:]:
+            row["kept"] = row["kept"] and row["round"] <= last
 
     def _look_again(
         self, best: Alternative, look: int, before: Measurements
