@@ -14,7 +14,7 @@ from tiers import slow_sample
 
 from skfairtest import FairnessRetrainer, RandomAuditor
 from skfairtest.exceptions import MitigationWarning
-from skfairtest.mitigation._retraining.guard import NO_DROP, Drop, Verdict, interval_of
+from skfairtest.mitigation._retraining.guard import NO_DROP, Drop, Guard, Verdict, interval_of
 from skfairtest.mitigation._retraining.judge import Judge, what_would_tell
 from skfairtest.mitigation._retraining.metrics import unseen_share
 
@@ -164,6 +164,32 @@ def test_where_the_rows_that_judge_refuse_the_card_says_what_would_tell(monkeypa
     assert "max_score_drop=0.034 could be told" in kept._card()
     assert not kept.alternatives_.loc["retrained", "kept"]
     assert kept.alternatives_.loc["retrained", "drop_high"] == 0.04
+
+
+@pytest.mark.parametrize("strategy", ["twins", "best"])
+def test_all_looks_count_and_together_may_be_wrong_in_five_percent(monkeypatch, strategy):
+    shown = []
+    look_at = Guard.look_at
+
+    def second_only(self, models, spread=0.0):
+        verdict = look_at(self, models, spread)
+        if spread == 0.0:  # the rows that choose
+            return verdict._replace(good=True)
+        shown.append(1 - self.confidence)
+        return verdict._replace(good=len(shown) == n_before + 2)
+
+    monkeypatch.setattr(Guard, "look_at", second_only)
+    X, y = people(200)
+    n_before = 2  # simple methods are judged for the table, each by itself
+    found = quietly(retrain(max_rounds=1, max_score_drop=1.0, strategy=strategy), X, y)
+    looks = shown[n_before:]
+    assert looks == pytest.approx([0.04, 0.008][: len(looks)])
+    assert sum(0.04 * 0.2**look for look in range(50)) <= 0.05 + 1e-9
+    if strategy == "best":
+        assert len(looks) == 2 and ": by the rows that judge" in found.stop_reason_
+        assert found.estimator_ is not found.original_estimator_
+    else:
+        assert len(looks) == 1 and found.estimator_ is found.original_estimator_
 
 
 # In truth ---------------------------------------------------------------------------------------

@@ -314,34 +314,32 @@ class Rounds:
         shown = [self._kept[place] for place in sorted(places, reverse=True)]
         if others:
             shown = sorted([*shown, *((0, other) for other in others)], key=lambda one: one[1].cost)
-        refusals, last = [], np.inf
+        refusals, now, last = [], "the original", np.inf
         for look, (number, best) in enumerate(shown, 1):
+            name = f"round {number}" if number else best.name
             tried, refused = self._look_again(best, look, before)
             if number and (self.tried is None or not refused):
                 self.tried = tried
             if not refused:
-                self.kept, last = tried, number or last
+                self.kept, now, last = tried, name, number or last
                 break
-            refusals.append(f"{f'round {number}' if number else best.name}: {refused}")
-            last = min(last, number - 1) if number else last
+            refusals.append(f"{name}: {refused}")
+            last = number - 1 if number else last
         if self._kept and self.tried is None:  # for the table alone
             self.tried, _ = self._look_again(self._kept[-1][1], 1, before)
         self._take(last)
         if refusals:
-            now = (
-                "the original" if self.kept is None else f"round {number}" if number else best.name
-            )
             self.reason += f"; {'; '.join(refusals)}, so {now} is kept"
         return before
 
     def _take(self, last: float) -> None:
-        """What is kept is the best of all; of the rounds those up to the last one are."""
-        self.bests, self.n_added, self.verdict = self.originals, 0, KEPT_AS_IT_IS
+        """What is kept is the best of all; of the rounds those up to the last one stay."""
         if self.kept is None:
+            self.bests, self.n_added, self.verdict = self.originals, 0, KEPT_AS_IT_IS
             last = 0
         else:
-            self.bests, self.n_added = self.kept.models, self.kept.n_added
-            self.verdict = self.kept.verdict
+            kept = self.kept
+            self.bests, self.n_added, self.verdict = kept.models, kept.n_added, kept.verdict
         for row in self.rows[1:]:
             row["kept"] = row["kept"] and row["round"] <= last
 
