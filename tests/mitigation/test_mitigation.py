@@ -1,5 +1,7 @@
 """FairnessRetrainer: what falls, what is kept, and what is never touched."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,9 +29,10 @@ from skfairtest import (
     ThemisAuditor,
     estimate_discrimination,
 )
-from skfairtest._progress import FIT_WRAPPERS
+from skfairtest._progress import FIT_WRAPPERS, Progress
 from skfairtest.exceptions import EstimatorFailedError, MitigationWarning
 from skfairtest.mitigation._retraining.rounds import Rounds
+from skfairtest.mitigation._retraining.stages import Stages
 
 pytestmark = pytest.mark.usefixtures("few_inputs")
 TWINS = RandomAuditor(sensitive_features=[0], max_queries=1000)
@@ -274,11 +277,24 @@ def test_models_without_a_seed_get_one():
     assert tree.random_state is None
 
 
+def test_a_step_has_a_line_of_its_own_where_a_second_had_none(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("skfairtest._clock.now", lambda: now[0])
+    stages = Stages(Progress(FairnessRetrainer(LogisticRegression()), None, 0), 1)
+    stages.round(2, 8, 20)
+    for seconds in (0.5, 0.6, 0.3, 0.8):
+        now[0] += seconds
+        stages.step("a model is trained")
+    line = "[FairnessRetrainer] round 2 of up to 8: a model is trained"
+    assert capsys.readouterr().out.splitlines() == [line, line]
+
+
 @slow_sample
 def test_verbose_prints_a_line_a_round(capsys):
     X, y = people()
     mitigated = mitigate(verbose=1).fit(X, y)
-    assert capsys.readouterr().out.count("[FairnessRetrainer] round") == len(mitigated.history_)
+    lines = re.findall(r"\[FairnessRetrainer\] round \d+: ", capsys.readouterr().out)
+    assert len(lines) == len(mitigated.history_)
 
 
 @slow_sample

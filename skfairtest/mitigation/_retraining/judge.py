@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats
+from skfairtest.exceptions import WorkersFailedError
 from skfairtest.mitigation._cached_predictions import CachedPredictions
 from skfairtest.mitigation._retraining.guard import Guard, HeldOut, Verdict
 from skfairtest.mitigation._retraining.metrics import ShareMetrics
 from skfairtest.mitigation._retraining.training import Task, TrainingFold
 from skfairtest.space._rows import take_rows
+from skfairtest.workers._sending import on_workers
 
 Values = NDArray[Any]
 
@@ -130,6 +132,7 @@ class Spread:
         originals: list[Any],
         rng: np.random.Generator,
     ) -> None:
+        self._n_jobs, self._tick = task.n_jobs, task.tick
         self._X = X = metrics.near_table(rng)
         if task.classes is None:
             drawn = _expected_numbers(task, X, folds, originals, rng)
@@ -141,16 +144,18 @@ class Spread:
     def _scores(self, models: list[Any]) -> Floats | None:
         """The mean score of each model; None where the scorer has none here."""
         try:
-            return np.array([self._score(CachedPredictions(model, self._X)) for model in models])
+            # The first tells how scores can be had.
+            known = self._X, self._draws
+            scores = [_score(known, models[0])]
+            tasks = [(model,) for model in models[1:]]
+            for score in on_workers(_score, known, tasks, self._n_jobs):
+                scores.append(score)
+                self._tick("trainings are compared")
+            return np.array(scores)
+        except WorkersFailedError:
+            raise
         except Exception:  # a scorer that knows the rows of the data alone
             return None
-
-    def _score(self, model: CachedPredictions) -> float:
-        """The mean over the draws of labels, or the first where each would ask the model anew."""
-        scores = [self._draws[0].scores(model, [])[0]]
-        if self._draws[0].by_predictions:
-            scores += [draw.scores(model, [])[0] for draw in self._draws[1:]]
-        return float(np.mean(scores))
 
     def of(self, models: list[Any]) -> float | None:
         """The standard deviation of a single training's drop about the mean of the folds'."""
@@ -159,6 +164,17 @@ class Spread:
             return None
         fell = self._original - scores
         return float(np.std(fell, ddof=1) * np.sqrt(1 + 1 / (len(fell) - 1)))
+
+
+def _score(known: tuple[Any, list[HeldOut]], model: Any) -> float:
+    """The mean over the draws of labels, or the first where each would ask the model anew."""
+    X, (first, *others) = known
+    cached = CachedPredictions(model, X)
+    scores = [first.scores(cached, [])[0]]
+    for draw in others if first.by_predictions else ():
+        draw.by_predictions, draw.is_accuracy = True, first.is_accuracy
+        scores.append(draw.scores(cached, [])[0])
+    return float(np.mean(scores))
 
 
 def _expected_classes(

@@ -92,7 +92,7 @@ class ShareMetrics:
         self.n_estimates = affordable_inputs(space, n_estimates)
         self.rng = rng
         task = folds[0].task
-        self._n_jobs, self._weights = task.n_jobs, task.weights
+        self._n_jobs, self._weights, self._tick = task.n_jobs, task.weights, task.tick
         self._settings = space.without_plausibility(), settings
         n_rows = len(task.y)
         self._rows = np.arange(n_rows)
@@ -152,10 +152,10 @@ class ShareMetrics:
         """The share among people who were drawn as the rows were."""
         alone = {} if self._n_jobs is None else {"n_jobs": None}
         needed = self._settings[0], self._settings[1] | alone
-        tasks = [(model, self._X) for model in models]
-        folds = [
-            one.values(mean=self.mean) for one in on_workers(_judge, needed, tasks, self._n_jobs)
-        ]
+        tasks, folds = [(model, self._X) for model in models], []
+        for one in on_workers(_judge, needed, tasks, self._n_jobs):
+            folds.append(one.values(mean=self.mean))
+            self._tick("a model is measured")
         held = [np.isin(self._rows, fold.held) for fold in self.folds]
         weights = None if self._weights is None else self._weights[self._rows]
         return unseen_share(own.values(mean=self.mean), held, folds, weights, mean=self.mean)

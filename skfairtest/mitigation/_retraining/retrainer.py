@@ -138,7 +138,8 @@ class FairnessRetrainer(
     n_jobs : int, default=None
         Number of models that are trained at the same time. An auditor without `n_jobs` gets it too.
     verbose : int, default=0
-        1 prints a line per stage and round. Callbacks of scikit-learn are told of each training.
+        1 prints a line per stage and round, and about one a second in between. Callbacks of
+        scikit-learn are told of each training.
 
     Attributes
     ----------
@@ -326,7 +327,7 @@ class FairnessRetrainer(
         self._table: dict[str, list[Any]] = {}
         progress = Progress(self, X, 0)
         stages = Stages(progress, self.verbose)
-        task.tick = stages.trained
+        task.tick = stages.step
         rounds = None
         try:
             if self._train_folds(task, folds, stages):
@@ -404,14 +405,14 @@ class FairnessRetrainer(
         start = _clock.now()
         simple: list[Alternative] = []
         try:
+            n = len(rounds.folds)
             if rounds.measure_original():
-                n = len(rounds.folds)
-                rounds.stages.begin("simple methods", n, f"{n} models of what is simpler")
+                rounds.stages.begin("simple methods", 3 * n, f"{n} models of what is simpler")
                 simple = try_simple_methods(rounds, self._simple_methods)  # the cheap ones first
                 start = _clock.now()
                 rounds.run(None if self.max_rounds == "auto" else self.max_rounds)
             seconds = _clock.now() - start
-            rounds.stages.begin("last look", 1, "what was chosen is judged, and measured anew")
+            rounds.stages.begin("last look", 2 * n, "what was chosen is judged, and measured anew")
             others = [one for one in simple if one.is_likely] if self.strategy == "best" else []
             before = rounds.measure_again(others)
         except EstimatorFailedError as error:

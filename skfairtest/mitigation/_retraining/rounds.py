@@ -208,12 +208,15 @@ class Rounds:
         most = 8 if max_rounds is None else max_rounds
         budget = max(8 * len(self.task.y), FREE_ROWS)
         for number in range(1, most + 1):
-            self.stages.round(number, most, len(self.folds))
+            self.stages.round(number, most, 2 * len(self.folds))
             ended = self.strategy.prepare(number, self.folds)
             if ended is not None:
                 self.reason = ended
                 break
-            added = [self.strategy.add(number, fold) for fold in self.folds]
+            added = []
+            for fold in self.folds:
+                added.append(self.strategy.add(number, fold))
+                self.task.tick("rows to add are made")
             costs = sum(len(fold.rows) for fold in self.folds) + sum(
                 len(one.labels) for one in added
             )

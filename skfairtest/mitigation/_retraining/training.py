@@ -93,8 +93,8 @@ class Task:
         self.estimator = seeded(estimator, int(rng.integers(2**31 - 1)))
         self.scorer = scorer
         self.n_jobs = n_jobs
-        #: Called after each training.
-        self.tick: Callable[[], None] = _nothing
+        #: Called after each step, such as a training, with words for it.
+        self.tick: Callable[[str], None] = _nothing
         #: Rows that models were trained on, one training after the other.
         self.n_trained = 0
 
@@ -126,7 +126,7 @@ class Task:
         sent.tick = _nothing
         for model in on_workers(Task.train, sent, tasks, self.n_jobs):
             models.append(model)
-            self.tick()
+            self.tick("a model is trained")
         return models
 
     def with_table(self, X: Any) -> Task:
@@ -269,7 +269,7 @@ def make_folds(
     ]
 
 
-def _nothing() -> None:
+def _nothing(words: str) -> None:
     """What is called where nobody watches."""
 
 
