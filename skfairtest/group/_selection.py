@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from skfairtest._parameters import check_real
-from skfairtest._typing import Bools, Floats
+from skfairtest._typing import Floats
 from skfairtest._validation import check_weights, column, numbers_of
-from skfairtest.group._inference.counting import GroupRows, Means, Repeats
-from skfairtest.group._inference.ratios import Ratios, ratios_to_highest
+from skfairtest.group._group_table import How, Part, part_of, smallest_of_parts
+from skfairtest.group._inference.ratios import ratios_to_highest
 from skfairtest.group._outcomes.counted_rows import CountedRows
 from skfairtest.group._outcomes.outcomes import MetricRows, rates_of
-from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS, Grouping, sensitive_attributes
+from skfairtest.group._rules.sensitive_groups import (
+    Grouping,
+    control_strata,
+    sensitive_attributes,
+)
 from skfairtest.space._chunks import WANTED, as_chunks
 from skfairtest.space._sensitive_features import check_index
-
-#: What the rows with a missing sensitive value are called.
-UNKNOWN = "(unknown)"
-#: How their note begins.
-MISSING = "value missing"
 
 
 def selection_table(
@@ -35,6 +34,7 @@ def selection_table(
     intersections: Any = True,
     confidence: float = 0.95,
     min_share: float = 0.0,
+    control_features: Any = None,
     data: Any = None,
 ) -> pd.DataFrame:
     """Compute selection rates, impact ratios and error rates of groups and of their intersections.
@@ -74,10 +74,18 @@ def selection_table(
     min_share : float, default=0.0
         A group with a smaller share of the rows is listed with its rates, but is left out of the
         impact ratios: it has none, and its rate is not taken as the highest.
+    control_features : Series, DataFrame, dict, array, list or list of columns, default=None
+        What people must have in common to be compared like with like, such as a department, one
+        value per row. The combinations of values are strata, numbers are cut as sensitive ones are,
+        and a missing value is one of its own. The table then also has the groups of each stratum,
+        and figures that are pooled over the strata. Whether people who differ in such a feature may
+        be treated differently is for people to judge: where a feature stands in for the sensitive
+        attribute, strata hide what is to be found.
     data : table in chunks, default=None
         An iterator or a list of DataFrames, a callable that returns an iterator, the path of a
-        Parquet file, or a Dask DataFrame. It is read once. `y_pred`, `sensitive_features`, `y_true`
-        and `sample_weight` are then names of its columns, and counts are those of the whole table.
+        Parquet file, or a Dask DataFrame. It is read once. `y_pred`, `sensitive_features`,
+        `y_true`, `sample_weight` and `control_features` are then names of its columns, and counts
+        are those of the whole table.
         `y_score` is not possible, because its median needs all rows at once.
 
     Returns
@@ -92,7 +100,8 @@ def selection_table(
         - with `y_true`, `false_positive_rate`, `false_negative_rate` and `accuracy`, each with its
           count ``_n``; for a regressor `mean_error`, the mean of prediction minus target;
         - the bounds of the interval of each of these, ``_low`` and ``_high``;
-        - `note`, which says that a group is small or why it has no ratio, else "".
+        - `note`, which says that a group is small or why it has no ratio, else "";
+        - with `control_features`, those that the notes below describe.
 
         Rows whose sensitive value is missing come last in each attribute, as "(unknown)", without a
         ratio. The table's ``attrs`` have `n_rows`, `unknown` (how many rows are unknown in each
@@ -124,6 +133,30 @@ def selection_table(
     true rate may be from it. Compare intervals, not rates, where groups are small. Intervals of
     means are too short where rows are few and their values are skewed.
 
+    With `control_features` a column `stratum` is "" in the rows of whole groups, and names the
+    stratum in those of a group within it, whose `share` is of the stratum and whose `impact_ratio`
+    is to the same group as that of the whole table: the reference, the group with the highest rate
+    there (of a regressor, with the highest mean; ``attrs["reference"]``). The other columns are:
+
+    - `ratio_within` and `difference_within`, the rate of a group divided by that of the reference,
+      and less that, pooled over the strata by Mantel and Haenszel's weights [4]_; above 1 and 0
+      where the group does better within strata. Their intervals (``_low``, ``_high``) invert
+      Miettinen and Nurminen's score test [5]_, which also holds for many strata of a few rows each;
+      those of means are Student's.
+    - `homogeneity_ratio` and `homogeneity_difference`, p-values of the hypothesis that the strata
+      have one ratio, or one difference (Tarone's score test [6]_); for a small one read the strata,
+      as one figure does not sum them up.
+    - `n_strata` and `n_within`, the strata that have rows of both, and their rows of both: all that
+      pooled figures rest on.
+    - `from_rates` and `from_composition`, which add up to the difference of the group's rate from
+      that of the reference [7]_: what rates within strata make of it, and what it makes that groups
+      are in other strata. Those of the strata add up to those of the group.
+
+    ``attrs["smallest_within"]`` is the smallest pooled ratio of any group to any other of its
+    attribute, in both directions, with two values between which it lies, whichever pair has it in
+    truth. Strata weigh as much as their rows do; with `sample_weight`, as the weights of these,
+    and the intervals use the effective sizes.
+
     Selection rate, scoring rate and impact ratio are defined as in the rules for New York City's
     Local Law 144 [2]_; the ratio of rates to the highest rate is also what the four-fifths rule of
     the United States' Uniform Guidelines speaks of [3]_. The table does not check which categories,
@@ -135,6 +168,14 @@ def selection_table(
        independently estimated quantities. Statistical Methods in Medical Research 25, 1774-1778.
     .. [2] Rules of the City of New York, title 6, sections 5-300 and 5-301 (2023).
     .. [3] Code of Federal Regulations, title 29, section 1607.4(D) (1978).
+    .. [4] Greenland, S., & Robins, J. M. (1985). Estimation of a common effect parameter from
+       sparse follow-up data. Biometrics 41, 55-68.
+    .. [5] Miettinen, O., & Nurminen, M. (1985). Comparative analysis of two rates. Statistics in
+       Medicine 4, 213-226.
+    .. [6] Tarone, R. E. (1985). On heterogeneity tests based on efficient scores. Biometrika 72,
+       91-95.
+    .. [7] Kitagawa, E. M. (1955). Components of a difference between two rates. Journal of the
+       American Statistical Association 50, 1168-1194.
 
     Examples
     --------
@@ -152,10 +193,11 @@ def selection_table(
     check_real("min_share", min_share, "[0, 1)")
     repeats = weights = None
     if data is not None:
-        counted = _counted(
-            data, y_pred, y_true, y_score, sample_weight, sensitive_features, favourable
-        )
-        repeats, sensitive_features = counted.repeats(), counted.table()
+        counted, sensitive_features, control_features = _counted(
+            data, y_pred, y_true, y_score, sample_weight, sensitive_features, control_features,
+            favourable,
+        )  # fmt: skip
+        repeats = counted.repeats()
         rates, taken = counted.rates()
         n_rows, n_cells = int(repeats.n.sum()), len(repeats.n)
     else:
@@ -164,7 +206,7 @@ def selection_table(
         rates, taken = _rates(y_pred, y_true, favourable, y_score, weights, n_rows)
         named = {
             "y_pred": y_pred, "y_score": y_score, "sensitive_features": sensitive_features,
-            "y_true": y_true, "sample_weight": sample_weight,
+            "y_true": y_true, "sample_weight": sample_weight, "control_features": control_features,
         }  # fmt: skip
         # The first that has an index says which rows these are.
         first, index = next(
@@ -175,37 +217,33 @@ def selection_table(
             check_index(given, index, first, name)
     of_rows = None if repeats is None else repeats.n
     attributes = sensitive_attributes(sensitive_features, n_cells, intersections, of_rows)
-    parts = [
-        _part(attribute, rates, weights, confidence, min_share, repeats) for attribute in attributes
-    ]
+    strata = None
+    if control_features is not None:
+        strata = control_strata(control_features, n_cells, of_rows)
+    how = How(rates, weights, confidence, min_share, repeats, strata)
+    parts = [part_of(attribute, how) for attribute in attributes]
     table = pd.concat([part.table for part in parts], ignore_index=True)
     table.attrs |= {
         "n_rows": n_rows,
         "unknown": {a.name: _n_unknown(a, of_rows) for a in attributes},
-        "highest": {
-            attribute.name: part.highest
-            for attribute, part in zip(attributes, parts, strict=True)
-            if part.highest is not None
-        },
+        "highest": {part.name: part.highest for part in parts if part.highest is not None},
         **taken,
         "confidence": float(confidence),
         "min_share": float(min_share),
         "smallest_ratio": _smallest_ratio(table, parts, confidence),
     }
+    if strata is not None:
+        table.attrs |= {
+            "control_features": strata.name,
+            "n_strata": len(strata.groups),
+            "reference": {part.name: part.reference for part in parts},
+            "smallest_within": smallest_of_parts(parts, how),
+        }
     return table
 
 
-class _Part(NamedTuple):
-    """The table's rows of one attribute, and what they say of it."""
-
-    table: pd.DataFrame
-    highest: str | None
-    rates: Means
-    compared: Bools
-
-
 def _smallest_ratio(
-    table: pd.DataFrame, parts: list[_Part], confidence: float
+    table: pd.DataFrame, parts: list[Part], confidence: float
 ) -> tuple[float | None, float | None]:
     """Bounds of the smallest impact ratio of all groups, whichever has it in truth.
 
@@ -213,11 +251,12 @@ def _smallest_ratio(
     is no larger than that of the group in question. The smallest of many upper bounds is too small
     by chance, so each of these misses as many times more seldom as there are groups (Bonferroni).
     """
-    if "impact_ratio" not in table or not (n := int(table["impact_ratio"].notna().sum())):
+    ratios = table[table["stratum"] == ""] if "stratum" in table else table
+    if "impact_ratio" not in table or not (n := int(ratios["impact_ratio"].notna().sum())):
         return None, None
     at_once = 1 - (1 - confidence) / n
     uppers = [ratios_to_highest(part.rates, part.compared, at_once).high for part in parts]
-    return float(table["impact_ratio_low"].min()), float(np.nanmin(np.concatenate(uppers)))
+    return float(ratios["impact_ratio_low"].min()), float(np.nanmin(np.concatenate(uppers)))
 
 
 def _rates(
@@ -269,9 +308,10 @@ def _counted(
     y_score: Any,
     sample_weight: Any,
     sensitive: Any,
+    control: Any,
     favourable: Any,
-) -> CountedRows:
-    """Count the rows of a table in chunks."""
+) -> tuple[CountedRows, pd.DataFrame, pd.DataFrame | None]:
+    """Count the rows of a table in chunks; also returns the sensitive values and the strata's."""
     chunks = as_chunks([data] if isinstance(data, pd.DataFrame) else data)
     if chunks is None:
         raise TypeError(f"data must come in chunks. {WANTED}; got {type(data).__name__}.")
@@ -281,15 +321,26 @@ def _counted(
             "all rows. Pass arrays, or a column of labels that say whether a score is above it."
         )
     names = [sensitive] if isinstance(sensitive, str) else sensitive
+    others = [control] if isinstance(control, str) else [] if control is None else control
     columns = {"y_pred": y_pred, "y_true": y_true, "sample_weight": sample_weight}
     wrong = [name for name, value in columns.items() if value is not None and not _is_name(value)]
-    if y_pred is None or wrong or not isinstance(names, (list, tuple)) or not names:
+    are_lists = all(isinstance(one, (list, tuple)) for one in (names, others))
+    if (
+        y_pred is None
+        or wrong
+        or not are_lists
+        or not names
+        or (not others and control is not None)
+    ):
         raise TypeError(
-            "With data=, y_pred and sensitive_features must be names of its columns (a list of "
-            f"them for several), and so must y_true and sample_weight; got y_pred={y_pred!r} and "
-            f"sensitive_features={sensitive!r}."
+            "With data=, y_pred, sensitive_features and control_features must be names of its "
+            "columns (a list of them for several), and so must y_true and sample_weight; got "
+            f"y_pred={y_pred!r}, sensitive_features={sensitive!r} and control_features={control!r}."
         )
-    return CountedRows(y_pred, y_true, sample_weight, list(names), favourable).count(chunks)
+    every = [*names, *(name for name in others if name not in names)]
+    counted = CountedRows(y_pred, y_true, sample_weight, every, favourable).count(chunks)
+    table = counted.table()
+    return counted, table[list(names)], table[list(others)] if others else None
 
 
 def _is_name(value: Any) -> bool:
@@ -301,78 +352,6 @@ def _n_unknown(attribute: Grouping, n_rows: Any) -> int:
     """Count the rows whose sensitive value is missing."""
     unknown = attribute.codes < 0
     return int(unknown.sum() if n_rows is None else n_rows[unknown].sum())
-
-
-def _part(
-    attribute: Grouping,
-    rates: dict[str, MetricRows],
-    weights: Floats | None,
-    confidence: float,
-    min_share: float,
-    repeats: Repeats | None,
-) -> _Part:
-    """Make the table's rows of one attribute."""
-    highest, first_rate, compared = None, None, np.empty(0, dtype=bool)
-    n_groups = len(attribute.groups)
-    unknown = bool((attribute.codes < 0).any())
-    codes = np.where(attribute.codes < 0, n_groups, attribute.codes)
-    sums = GroupRows(codes, n_groups + unknown, weights, repeats)
-    share = sums.n / sums.n.sum()
-    table: dict[str, Any] = {
-        "attribute": attribute.name,
-        "group": [*attribute.groups, *[UNKNOWN] * unknown],
-        "n": sums.n,
-        "share": share,
-    }
-    notes: list[list[str]] = [[] for _ in table["group"]]
-    for place, (name, rate) in enumerate(rates.items()):
-        means = sums.mean(rate.values, rate.counts, name)
-        interval = means.share_interval if rate.binary else means.mean_interval
-        low, high = interval(confidence)
-        table |= {name: means.value, f"{name}_low": low, f"{name}_high": high}
-        first_rate = first_rate or means
-        if place > 0:
-            table[f"{name}_n"] = means.n
-        elif rate.binary:
-            compared = (np.arange(len(share)) < n_groups) & (share >= min_share)
-            compared &= np.isfinite(means.value)
-            ratios = ratios_to_highest(means, compared, confidence)
-            columns = zip(("", "_low", "_high"), ratios, strict=True)
-            table |= {f"impact_ratio{end}": values for end, values in columns}
-            _note_ratios(notes, means, compared, share < min_share, ratios, unknown, min_share)
-            if np.isfinite(ratios.value).any():
-                highest = table["group"][int(np.nanargmax(ratios.value))]
-        elif unknown:
-            notes[-1].append(MISSING)
-    for note, n in zip(notes, sums.n.tolist(), strict=True):
-        if n < FEWEST_ROWS:
-            note.append(f"fewer than {FEWEST_ROWS} rows")
-    table["note"] = ["; ".join(note) for note in notes]
-    assert first_rate is not None, "there is a rate"
-    return _Part(pd.DataFrame(table), highest, first_rate, compared)
-
-
-def _note_ratios(
-    notes: list[list[str]],
-    rates: Means,
-    compared: Bools,
-    is_small: Bools,
-    ratios: Ratios,
-    unknown: bool,
-    min_share: float,
-) -> None:
-    """Note why a group has no ratio."""
-    for j, note in enumerate(notes):
-        if unknown and j == len(notes) - 1:
-            note.append(f"{MISSING}: no ratio")
-        elif is_small[j]:
-            note.append(f"under {100 * min_share:.4g}% of the rows: no ratio")
-        elif not compared[j]:
-            note.append("its rows have no weight")
-        elif compared.sum() == 1:
-            note.append("nothing to compare with: no ratio")
-        elif not np.isfinite(ratios.value[j]):
-            note.append("all rates are 0: no ratio")
 
 
 def _n_rows(values: Any) -> int:

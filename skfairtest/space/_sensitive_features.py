@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Ints
 from skfairtest.space._chunks import Chunks
+from skfairtest.space._column_names import resolve_columns
 from skfairtest.space._containers import make_container
 from skfairtest.space._protected_names import protected_names
 
 #: What a column without a name is called; several are numbered.
 STANDARD_NAME = "sensitive feature"
+#: What the user calls sensitive values, and those whose rows are compared with their like.
+SENSITIVE, CONTROL = "sensitive_features", "control_features"
 
 
 class SensitiveFeatures(NamedTuple):
@@ -73,13 +76,7 @@ def split_sensitive(
     if values is not None:
         parts.append(values)
     names = _names(X)
-    words = isinstance(named, (list, tuple)) and all(isinstance(name, str) for name in named)
-    if words and len(named) == n > len(names) and not set(named) & set(names):
-        raise ValueError(
-            f"sensitive_features is a list of {n} words, of which none is a column of X. A list "
-            "names columns; give values, one for each row, as a Series or an array: "
-            "sensitive_features=numpy.asarray(values)."
-        )
+    _check_names(named, n, names, SENSITIVE)
     not_in_model: dict[Any, Any] = {}
     several = len(parts) > 1
     for place, part in enumerate(parts):
@@ -116,6 +113,46 @@ def split_sensitive(
     return SensitiveFeatures(X, named, pd.DataFrame(not_in_model) if not_in_model else None)
 
 
+def control_columns(X: Any, given: Any) -> pd.DataFrame | None:
+    """Return the columns within whose values groups are compared; None where none are given.
+
+    Parameters
+    ----------
+    X : table
+        Rows.
+    given : columns, values, a list of both, or None
+        Names and positions of columns of X, or values, one for each row.
+    """
+    if given is None:
+        return None
+    n, index, names = n_rows(X), index_of(X), make_container(X).names
+    named, parts = _sorted_out(given, n)
+    if not parts or named:
+        _check_names(named, n, names, CONTROL)
+        places = resolve_columns(names, named, CONTROL)
+        is_array = isinstance(X, np.ndarray)
+        parts.append({names[j]: X[:, j] if is_array else X[names[j]] for j in places})
+    tables = [as_columns(part, n, index, "control feature", CONTROL) for part in parts]
+    found = [name for table in tables for name in table.columns]
+    if repeated := sorted({str(name) for name in found if found.count(name) > 1}):
+        raise ValueError(
+            f"control_features has the columns {repeated} more than once; give each one once, and "
+            "a name to each."
+        )
+    return pd.concat(tables, axis=1)
+
+
+def _check_names(named: Any, n: int, names: list[Any], label: str) -> None:
+    """Raise an error for values of rows that came as a list, which names columns."""
+    words = isinstance(named, (list, tuple)) and all(isinstance(name, str) for name in named)
+    if words and len(named) == n > len(names) and not set(named) & set(names):
+        raise ValueError(
+            f"{label} is a list of {n} words, of which none is a column of X. A list names "
+            "columns; give values, one for each row, as a Series or an array: "
+            f"{label}=numpy.asarray(values)."
+        )
+
+
 def is_values(given: Any) -> bool:
     """Return whether these are values of rows, and not names of columns."""
     if isinstance(given, (pd.Series, pd.DataFrame, Mapping, pd.Categorical)):
@@ -134,7 +171,11 @@ def not_taken(names: Iterable[Any]) -> str:
 
 
 def as_columns(
-    given: Any, n_samples: int, index: Any = None, standard: str = STANDARD_NAME
+    given: Any,
+    n_samples: int,
+    index: Any = None,
+    standard: str = STANDARD_NAME,
+    label: str = SENSITIVE,
 ) -> pd.DataFrame:
     """Return sensitive values, one for each row, as a frame of named columns.
 
@@ -148,18 +189,20 @@ def as_columns(
         That of the table beside which they stand: what has another one belongs to other rows.
     standard : str, default="sensitive feature"
         What a column without a name is called.
+    label : str, default="sensitive_features"
+        What the user calls the values.
     """
     if given is None or isinstance(given, (str, bytes)):
-        raise _no_values(given)
-    check_index(given, index)
-    table = _frame(given, n_samples, standard)
+        raise _no_values(given, label)
+    check_index(given, index, name=label)
+    table = _frame(given, n_samples, standard, label)
     if not len(table.columns):
-        raise ValueError("sensitive_features has no column; name at least one.")
+        raise ValueError(f"{label} has no column; name at least one.")
     make_container(table)  # says which columns are taken
     if len(table) != n_samples:
         raise ValueError(
-            "sensitive_features must have one row for each row of X, in the same order; got "
-            f"{len(table)} rows for {n_samples}."
+            f"{label} must have one row for each row of X, in the same order; got {len(table)} "
+            f"rows for {n_samples}."
         )
     return table
 
@@ -279,7 +322,7 @@ def check_index(
         )
 
 
-def _frame(given: Any, n_samples: int, standard: str) -> pd.DataFrame:
+def _frame(given: Any, n_samples: int, standard: str, label: str) -> pd.DataFrame:
     """Return a frame of pandas whose rows are numbered, whatever the values came in."""
     if isinstance(given, pd.DataFrame):
         frame = given.reset_index(drop=True)
@@ -287,53 +330,54 @@ def _frame(given: Any, n_samples: int, standard: str) -> pd.DataFrame:
             frame.columns = pd.Index(_standard_names(standard, len(frame.columns)), dtype=object)
         return frame
     if isinstance(given, Mapping):
-        return _columns(given)
+        return _columns(given, label)
     if isinstance(given, (pd.Series, pd.Index)):
         name = standard if given.name is None else given.name
-        return _columns({name: pd.Series(given)})
+        return _columns({name: pd.Series(given)}, label)
     if isinstance(given, pd.Categorical):
-        return _columns({standard: given})
+        return _columns({standard: given}, label)
     if isinstance(given, np.ndarray):
         if given.ndim not in (1, 2):
             raise ValueError(
-                "sensitive_features must be one column or a table of columns, an array of 1 or 2 "
-                f"dimensions; got one of {given.ndim}."
+                f"{label} must be one column or a table of columns, an array of 1 or 2 dimensions; "
+                f"got one of {given.ndim}."
             )
         table = given.reshape(len(given), -1)
         names = _standard_names(standard, table.shape[1])
         return pd.DataFrame(table, columns=pd.Index(names, dtype=object)).infer_objects()
     if nw.dependencies.is_into_series(given):
         name = nw.from_native(given, series_only=True).name or standard
-        return _columns({name: given})
+        return _columns({name: given}, label)
     if isinstance(given, (list, tuple)) and len(given):
-        return _of_list(list(given), n_samples, standard)
+        return _of_list(list(given), n_samples, standard, label)
     if nw.dependencies.is_into_dataframe(given):
         container = make_container(given)
         columns = {}
         for j, name in enumerate(container.names):
             values, order = container.column_values(given, j), container.level_order(j)
             columns[name] = values if order is None else pd.Categorical(values, categories=order)
-        return _columns(columns)
+        return _columns(columns, label)
     if isinstance(given, (list, tuple)):
-        raise ValueError("sensitive_features has no column; name at least one.")
-    raise _no_values(given)
+        raise ValueError(f"{label} has no column; name at least one.")
+    raise _no_values(given, label)
 
 
-def _no_values(given: Any) -> TypeError:
+def _no_values(given: Any, label: str) -> TypeError:
+    kind = label.partition("_")[0]
     return TypeError(
-        "sensitive_features must hold the sensitive values, one for each row: a Series, "
-        f"a DataFrame, a dict of columns, an array or a list; got {given!r}. Pass X['sex'], say."
+        f"{label} must hold the {kind} values, one for each row: a Series, a DataFrame, a dict of "
+        f"columns, an array or a list; got {given!r}. Pass X['sex'], say."
     )
 
 
-def _of_list(given: list[Any], n_samples: int, standard: str) -> pd.DataFrame:
+def _of_list(given: list[Any], n_samples: int, standard: str, label: str) -> pd.DataFrame:
     if not any(_is_column(item) for item in given):
         # Not an array of all: it would make the word "nan" of a missing value among words.
-        return _columns({standard: given})
+        return _columns({standard: given}, label)
     if not all(_is_column(item) and len(item) == n_samples for item in given):
         raise ValueError(
-            "sensitive_features is a list of columns; each must have one value for each row, "
-            f"{n_samples}; got {[len(item) if _is_column(item) else item for item in given][:9]}."
+            f"{label} is a list of columns; each must have one value for each row, {n_samples}; "
+            f"got {[len(item) if _is_column(item) else item for item in given][:9]}."
             " Transpose a list of rows, or pass a DataFrame."
         )
     names = [getattr(item, "name", None) for item in given]
@@ -342,20 +386,18 @@ def _of_list(given: list[Any], n_samples: int, standard: str) -> pd.DataFrame:
         other if name is None or names.count(name) > 1 else name
         for name, other in zip(names, others, strict=True)
     ]
-    return _columns(dict(zip(names_of_columns, given, strict=True)))
+    return _columns(dict(zip(names_of_columns, given, strict=True)), label)
 
 
 def _standard_names(standard: str, n: int) -> list[str]:
     return [standard] if n == 1 else [f"{standard} {j}" for j in range(n)]
 
 
-def _columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
+def _columns(columns: Mapping[Any, Any], label: str) -> pd.DataFrame:
     """Return columns side by side, by position."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(
-            f"The columns of sensitive_features must be of one length; got {lengths!r}."
-        )
+        raise ValueError(f"The columns of {label} must be of one length; got {lengths!r}.")
     as_series = {}
     for name, column in columns.items():
         if not isinstance(column, (pd.Series, pd.Categorical, np.ndarray)):

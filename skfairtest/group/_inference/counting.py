@@ -233,6 +233,10 @@ class GroupRows:
     def _sum(self, values: Floats) -> Floats:
         return np.bincount(self.codes, values, self.n_groups).astype(np.float64, copy=False)
 
+    def weight(self, counts: Bools) -> Floats:
+        """Sum of the weights of the rows that count in each group."""
+        return self._sum(np.where(counts, self.repeats.weight, 0.0))
+
     def mean(self, values: Floats, counts: Bools, rate: str = "") -> Means:
         """Mean of the values in each group, of the rows that count.
 

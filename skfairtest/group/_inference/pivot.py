@@ -187,17 +187,17 @@ def _deviance_bounds(sides: Sides, critical: float) -> tuple[Floats, Floats]:
 
     def distance(difference: Floats) -> Floats:
         """The root of the deviance at a difference, less the critical one."""
-        guess = np.clip(_share_outside(n * p, n, n_out * q, n_out, difference), 0, 1)
+        guess = np.clip(share_outside(n * p, n, n_out * q, n_out, difference), 0, 1)
         other = np.clip(guess + difference, 0, 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             left = 2 * (best - _likelihood(n, p, other) - _likelihood(n_out, q, guess))
         return np.sqrt(np.where(left >= 0, left, np.where(np.isnan(left), np.inf, 0.0))) - critical
 
-    bounds = [_outermost(distance, p - q, end, critical) for end in (-1.0, 1.0)]
+    bounds = [outermost(distance, p - q, end, critical) for end in (-1.0, 1.0)]
     return np.where(seen, bounds[0], -1.0), np.where(seen, bounds[1], 1.0)
 
 
-def _outermost(
+def outermost(
     distance: Callable[[Floats], Floats], start: Floats, end: float, critical: float
 ) -> Floats:
     """Where between `start` and `end` the distance turns positive; `end` where it does not.
@@ -230,7 +230,7 @@ def _outermost(
     return outer
 
 
-def _share_outside(x: Floats, n: Floats, x_out: Floats, n_out: Floats, d: Floats) -> Floats:
+def share_outside(x: Floats, n: Floats, x_out: Floats, n_out: Floats, d: Floats) -> Floats:
     """The likeliest share outside where the one inside is larger by `d`.
 
     The likelihood is largest at a root of a cubic; Miettinen and Nurminen give it in closed form.

@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from skfairtest._typing import Ints
 from skfairtest.finding._words import value_text
@@ -13,7 +14,7 @@ from skfairtest.group._rules.attribute import Attribute, Division, divide_column
 from skfairtest.group._rules.cells import DistinctRows
 from skfairtest.group._rules.tables import SpaceColumns, TableColumns
 from skfairtest.space._containers import make_container
-from skfairtest.space._sensitive_features import as_columns
+from skfairtest.space._sensitive_features import CONTROL, as_columns
 from skfairtest.space._space import InputSpace
 
 #: A rate of fewer rows is mostly chance, so it is marked, or left out where groups are compared.
@@ -23,6 +24,8 @@ FEWEST_ROWS = 30
 QUARTERS = Division(4, "quartiles", few=6, most=5_000, every=True)
 #: Between the attributes of an intersection, and between the values.
 TIMES, COMMA = " × ", ", "
+#: What the rows with a missing value are called.
+UNKNOWN = "(unknown)"
 
 
 class Grouping(NamedTuple):
@@ -59,7 +62,29 @@ def sensitive_attributes(
     counts : ndarray of int of shape (n_rows,), default=None
         How many rows of the data each stands for, where it is not one.
     """
-    table = as_columns(given, n_rows)
+    names, single = _divided(as_columns(given, n_rows), counts)
+    return single + [
+        _cross([single[j] for j in chosen]) for chosen in _chosen(names, intersections)
+    ]
+
+
+def control_strata(given: Any, n_rows: int, counts: Any = None) -> Grouping:
+    """The strata that control features make: the combinations of their values that occur.
+
+    A missing value is one as well, so that each row has a stratum. Parameters are those of
+    `sensitive_attributes`.
+    """
+    _, single = _divided(as_columns(given, n_rows, None, "control feature", CONTROL), counts)
+    for place, one in enumerate(single):
+        gone = one.codes < 0
+        if gone.any():
+            codes = np.where(gone, len(one.groups), one.codes)
+            single[place] = Grouping(one.name, [*one.groups, UNKNOWN], codes)
+    return single[0] if len(single) == 1 else _cross(single)
+
+
+def _divided(table: pd.DataFrame, counts: Any) -> tuple[list[Any], list[Grouping]]:
+    """The names of the columns, and each as groups."""
     columns = TableColumns(make_container(table))
     single = []
     for j, name in enumerate(columns.names):
@@ -69,9 +94,7 @@ def sensitive_attributes(
         codes = np.where(numbers == attribute.missing, -1, numbers)
         groups = _group_names(attribute)
         single.append(Grouping(value_text(name), groups, codes.astype(np.int64)))
-    return single + [
-        _cross([single[j] for j in chosen]) for chosen in _chosen(columns.names, intersections)
-    ]
+    return columns.names, single
 
 
 def _group_names(attribute: Attribute) -> list[str]:

@@ -12,7 +12,7 @@ from skfairtest import inspection
 from skfairtest._clock import Deadline
 from skfairtest._typing import is_real
 from skfairtest.group import SubgroupAuditor
-from skfairtest.group._selection import UNKNOWN
+from skfairtest.group._rules.sensitive_groups import UNKNOWN
 from skfairtest.oracle._favourable import joined_labels
 from skfairtest.report._context import AuditContext
 from skfairtest.report._figures import (

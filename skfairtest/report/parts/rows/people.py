@@ -10,15 +10,12 @@ import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.finding._pair import Pair, make_pair
-from skfairtest.group._rules.sensitive_groups import sensitive_attributes
+from skfairtest.group._rules.sensitive_groups import UNKNOWN, sensitive_attributes
 from skfairtest.oracle._model import Labels, named_labels
 from skfairtest.oracle._rows import ComparedRows, RowComparison
 from skfairtest.report._context import AuditContext
 from skfairtest.report.parts.rows.results import Direction, PeopleOfGroup
 from skfairtest.space._space import InputSpace
-
-#: Of a row without a sensitive value.
-UNKNOWN = "(unknown)"
 
 
 class RowChanges(NamedTuple):
