@@ -188,7 +188,7 @@ def _with_strata(
     sums = GroupRows(strata.codes * n_groups + codes, shape[0] * n_groups, how.weights, how.repeats)
     columns, flat = _rates_of(sums, how)
     weight = sums.weight(how.first.counts).reshape(shape)
-    rates = Means(*(values.reshape(shape) for values in flat))
+    rates = Means._make(values.reshape(shape) for values in flat)
     share = sums.n / np.maximum(sums.n.reshape(shape).sum(axis=1), 1).repeat(n_groups)
     empty = np.full(shape, np.nan)
     ratios, rates_part, rest = Ratios(empty, empty, empty), empty, empty

@@ -26,13 +26,13 @@ from skfairtest.oracle._favourable import (
 )
 from skfairtest.report._context import AuditContext, AuditOptions
 from skfairtest.report._fits import check_columns, check_not_in_model, check_targets
-from skfairtest.report._limits import Limits, needed_for
+from skfairtest.report._limits import Limits, check_within, needed_for
 from skfairtest.report._report import AuditReport, page_so_far, report_of
 from skfairtest.report._run import run_tasks
 from skfairtest.report.parts.moved.move import check_transports
 from skfairtest.space._column_names import did_you_mean
 from skfairtest.space._containers import make_container
-from skfairtest.space._sensitive_features import split_sensitive
+from skfairtest.space._sensitive_features import control_columns, split_sensitive, without_control
 
 
 @taking_turns()
@@ -42,6 +42,7 @@ def audit(
     y: Any = None,
     *,
     sensitive_features: Any = "auto",
+    control_features: Any = None,
     auditor: Any = None,
     threshold: float | None = None,
     certify: Any = "auto",
@@ -79,6 +80,12 @@ def audit(
         beside X and columns that are not in the model's `feature_names_in_` are not passed to the
         model: twins in them are equal by construction, nothing is searched, and the report compares
         their groups.
+    control_features : columns, Series, DataFrame, dict or array, default=None
+        What people must have in common to be compared like with like, such as a department: names
+        of columns of X, or values beside X, one per row. Groups are then also compared within the
+        strata that these make (see `selection_table`), and the report says what is left of each
+        difference there. It says, too, that you chose the strata: where a feature stands in for a
+        sensitive attribute, they hide what is to be found.
     auditor : auditor or str, default=None
         The auditor that searches: an unfitted auditor, whose parameters (such as its `space` and
         its budget) are kept, or a name such as "surrogate". None takes ``SBFTAuditor()``, with 300
@@ -193,8 +200,9 @@ def audit(
     """
     # The report says which label was taken, and how that came.
     given = {
-        "y": y, "auditor": auditor, "threshold": threshold, "certify": certify, "groups": groups,
-        "moved": moved, "favourable": favourable, "limits": limits, "max_time": max_time,
+        "y": y, "control_features": control_features, "auditor": auditor, "threshold": threshold,
+        "certify": certify, "groups": groups, "moved": moved, "favourable": favourable,
+        "limits": limits, "max_time": max_time,
     }  # fmt: skip
     check_max_time("max_time", max_time)
     deadline = Deadline.after(max_time)
@@ -215,10 +223,15 @@ def audit(
         sensitive_features = template.sensitive_features
     template._check_params()
     X = check_table(template._with_params_alone(), X, {"y": y})
+    check_within(limits, control_features)
+    control, columns = control_columns(X, control_features), set(make_container(X).names)
     sensitive = split_sensitive(X, sensitive_features, estimator=estimator)
+    sensitive = sensitive._replace(X=without_control(sensitive.X, control, estimator))
     not_in_model = sensitive.not_in_model
     # Values that are not in the table cannot be named by the code that repeats the audit.
-    in_table = not_in_model is None or set(not_in_model) <= set(make_container(X).names)
+    in_table = not_in_model is None or set(not_in_model) <= columns
+    if control is not None:
+        given["control_features"] = list(control) if set(control) <= columns else control
     X = sensitive.X
     if not_in_model is not None:
         check_not_in_model(not_in_model)
@@ -230,6 +243,7 @@ def audit(
         check_targets(estimator, y, len(space.data))
         warn_of_target(X, y)
     context = AuditContext(estimator, X, y, template, space, seed, n_jobs, not_in_model, max_time)
+    context.control = control
     context.options = AuditOptions(certify, groups, moved)
     context.callbacks = shown.callbacks
     context.favourable = _favourable(context, favourable, groups)

@@ -85,6 +85,7 @@ class AuditContext:
     n_jobs: int | None
     not_in_model: pd.DataFrame | None = None  # sensitive columns that the model does not take
     max_time: float | None = None
+    control: pd.DataFrame | None = None  # within whose values groups are compared as well
     #: The pace of queries, as measured so far.
     budget: Budget = field(default_factory=Budget)
     #: Places of rows, all or a random sample, and what is predicted for them: all rates are of
@@ -131,6 +132,7 @@ class AuditContext:
         elif len(self.rows):
             self.keep_predicted()
         beside = _alike(self.y, earlier.y) and _alike(self.not_in_model, earlier.not_in_model)
+        beside &= _alike(self.control, earlier.control)
         if beside and self._settings() == earlier._settings():
             self.auditors, self.findings = dict(earlier.auditors), dict(earlier.findings)
             self.results, self.seconds = list(earlier.results), earlier.seconds

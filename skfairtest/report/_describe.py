@@ -110,8 +110,8 @@ def repeating_code(template: BaseAuditor, given: dict[str, Any]) -> str:
 
 #: What `audit` takes where nothing is given.
 DEFAULTS: dict[str, Any] = {
-    "threshold": None, "certify": "auto", "groups": "auto", "moved": True, "favourable": None,
-    "limits": None, "max_time": 60, "random_state": None,
+    "control_features": None, "threshold": None, "certify": "auto", "groups": "auto", "moved": True,
+    "favourable": None, "limits": None, "max_time": 60, "random_state": None,
 }  # fmt: skip
 
 

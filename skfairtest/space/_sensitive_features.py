@@ -142,6 +142,16 @@ def control_columns(X: Any, given: Any) -> pd.DataFrame | None:
     return pd.concat(tables, axis=1)
 
 
+def without_control(X: Any, control: pd.DataFrame | None, estimator: Any) -> Any:
+    """Return a table without the control features that a model does not take by its names."""
+    taken, names = getattr(estimator, "feature_names_in_", None), _names(X)
+    if control is None or taken is None or not names:
+        return X
+    known = set(taken)
+    away = [name for name in control.columns if name in names and name not in known]
+    return without(X, away) if away else X
+
+
 def _check_names(named: Any, n: int, names: list[Any], label: str) -> None:
     """Raise an error for values of rows that came as a list, which names columns."""
     words = isinstance(named, (list, tuple)) and all(isinstance(name, str) for name in named)

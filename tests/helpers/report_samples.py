@@ -39,7 +39,14 @@ from skfairtest.report.parts.rows.results import (
 )
 from skfairtest.report.parts.rules.results import Largest, ReportedRule
 from skfairtest.report.parts.search.results import AllPairs, SearchHistory, SearchPart
-from skfairtest.report.parts.selection.results import Estimate, GroupRates, SelectionPart
+from skfairtest.report.parts.selection.results import (
+    Estimate,
+    GroupRates,
+    RatesInStratum,
+    SelectionPart,
+    SmallestWithin,
+    WithinStrata,
+)
 from skfairtest.report.parts.twins.results import TwinsPart
 from skfairtest.report.render.sections import NOT_SHOWN
 
@@ -230,8 +237,22 @@ def rates(groups, total=N):
                 "accuracy": Estimate(0.85, 0.84, 0.86, n),
             },
             note="fewer than 100 rows" if n < 100 else "",
+            within=None if rate == most else within(n, rate - most),
         ))  # fmt: skip
     return told
+
+
+def within(n, gap):
+    """A group within strata, most of whose difference comes from one of them."""
+    department = RatesInStratum(
+        stratum="sales", n=n // 3, rate=Estimate(0.2, 0.1, 0.3), ratio=Estimate(0.9, 0.8, 1.1),
+        from_rates=0.1 * gap, from_composition=0.6 * gap,
+    )  # fmt: skip
+    return WithinStrata(
+        reference="the highest", ratio=Estimate(0.96, 0.91, 1.02),
+        difference=Estimate(-0.02, -0.04, 0.01), homogeneity=0.03, n_strata=11, n=2 * n,
+        from_rates=0.2 * gap, from_composition=0.8 * gap, strata=[department],
+    )  # fmt: skip
 
 
 def selection(groups, **changes):
@@ -239,6 +260,10 @@ def selection(groups, **changes):
     return SelectionPart(**{
         "favourable": "yes", "confidence": 0.95, "min_share": 0.0, "n": N, "n_rows": N, "low": 0.1,
         "high": 0.2, "metric": "selection_rate", "groups": groups, "queries": N, "seconds": 0.2,
+        "control_features": "department", "n_strata": 12,
+        "smallest_within": SmallestWithin(
+            attribute="sex", group="Female", to="Male", value=0.96, low=0.9, high=1.03,
+        ),
         **changes,
     })  # fmt: skip
 

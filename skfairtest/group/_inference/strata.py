@@ -45,7 +45,7 @@ class Cells(NamedTuple):
 
     def total(self, values: Floats) -> Floats:
         """Sum over the strata of each pair."""
-        return np.bincount(self.place, values, self.n_pairs)
+        return np.bincount(self.place, values, self.n_pairs).astype(np.float64, copy=False)
 
 
 class Pooled(NamedTuple):
@@ -80,8 +80,8 @@ def pairs_in_strata(
     held = (means.size[:, first] > 0) & (means.size[:, second] > 0)
     stratum, place = np.nonzero(held)
     one, other = (stratum, first[place]), (stratum, second[place])
-    columns = (means.size, means.value, means.variance)
-    sides = Sides(*(c[one] for c in columns), *(c[other] for c in columns), binary)
+    inside, outside = ((means.size[at], means.value[at], means.variance[at]) for at in (one, other))
+    sides = Sides(*inside, *outside, binary)
     product = weight[one] * weight[other]
     return Cells(place, len(first), product / (weight[one] + weight[other]), sides)
 
@@ -230,8 +230,10 @@ def _with_variances(cells: Cells) -> Cells:
     for n, variance in ((sides.n, sides.variance), (sides.n_out, sides.variance_out)):
         known = (n > 1) & np.isfinite(variance)
         parts.append((known, np.where(known, n - 1, 0.0), np.where(known, variance, 0.0)))
-    freedom = sum(cells.total(weight) for _, weight, _ in parts)
-    whole = sum(cells.total(weight * variance) for _, weight, variance in parts) / freedom
+    freedom, whole = np.zeros((2, cells.n_pairs))
+    for _, weight, variance in parts:
+        freedom, whole = freedom + cells.total(weight), whole + cells.total(weight * variance)
+    whole = whole / freedom
     own, out = (np.where(k, variance, whole[cells.place]) for k, _, variance in parts)
     return cells._replace(sides=sides._replace(variance=own, variance_out=out))
 

@@ -30,6 +30,13 @@ from skfairtest.report.parts.selection.page import (
     selection_display,
 )
 from skfairtest.report.parts.selection.results import GroupRates, SelectionPart, select
+from skfairtest.report.parts.selection.within import (
+    check_within,
+    like_with_like,
+    smallest_known,
+    strata_tables,
+    within_blocks,
+)
 from skfairtest.report.parts.selection.words import (
     group_of_few_rows,
     named,
@@ -113,7 +120,7 @@ class Selection(Part):
     result = SelectionPart
     place = 60
     needs = (PredictionsPart,)
-    limits = {"min_impact_ratio": check_ratio}
+    limits = {"min_impact_ratio": check_ratio, "min_impact_ratio within strata": check_within}
     displays = {"selection": selection_display}
 
     def tasks(self, context: AuditContext) -> Iterable[Task]:
@@ -136,7 +143,10 @@ class Selection(Part):
         """The smallest impact ratio."""
         part = report.first(SelectionPart)
         ratios = part.with_ratio
-        return {"smallest impact ratio": smallest_ratio(part, ratios)} if ratios else {}
+        figures = {"smallest impact ratio": smallest_ratio(part, ratios)} if ratios else {}
+        if part.smallest_within is not None:
+            figures["smallest impact ratio within strata"] = smallest_known(part)
+        return figures
 
     def sentences(self, report: Report) -> Iterable[Sentence]:
         """What groups get, where twins show nothing of it, and all rates."""
@@ -146,6 +156,8 @@ class Selection(Part):
             if part.groups:  # the ratio follows, with its interval for all groups
                 yield Sentence("found", what_groups_get(part, names, with_ratio=False))
         yield Sentence("rates", rates(report))
+        if words := like_with_like(report):
+            yield Sentence("rates", words)
         if part.groups:
             yield Sentence("sure", rest_on(part))
 
@@ -175,8 +187,10 @@ class Selection(Part):
     def sections(self, report: Report) -> Iterable[Section]:
         """The rates with a picture, and tables of them."""
         for part in report.all_of(SelectionPart):
-            yield Section(30, "groups", "Groups", tuple(rates_blocks(part)))
-            yield Section(150, "tables", "Groups in figures", tuple(rates_tables(part)))
+            blocks = (*rates_blocks(part), *within_blocks(part))
+            yield Section(30, "groups", "Groups", blocks)
+            tables = (*rates_tables(part), *strata_tables(report))
+            yield Section(150, "tables", "Groups in figures", tables)
 
 
 def _groups_differ(report: Report) -> bool:

@@ -15,6 +15,7 @@ from skfairtest.oracle._favourable import favourable_labels, joined_labels
 from skfairtest.report._context import AuditContext
 from skfairtest.report._redact import count_of_people, neither
 from skfairtest.report._types import Figure, PartResult, Report, Words
+from skfairtest.space._sensitive_features import rows_not_in_model
 
 
 class Estimate(Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,6 +25,42 @@ class Estimate(Struct, frozen=True, forbid_unknown_fields=True):
     low: Figure = None
     high: Figure = None
     n: Annotated[int | None, neither()] = None
+
+
+class RatesInStratum(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the people of a group get within a stratum, and what that makes of its difference."""
+
+    stratum: Words
+    n: Annotated[int, count_of_people("Rows of the group in the stratum.")] = 0
+    rate: Annotated[Estimate, count_of_people()] = Estimate()
+    ratio: Annotated[Estimate, count_of_people("To the reference.")] = Estimate()
+    from_rates: Annotated[float | None, count_of_people()] = None
+    from_composition: Annotated[float | None, count_of_people()] = None
+
+
+class WithinStrata(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A group compared with the reference within strata."""
+
+    reference: Words
+    ratio: Annotated[Estimate, neither("Pooled over strata.")] = Estimate()
+    difference: Annotated[Estimate, neither("Pooled over strata.")] = Estimate()
+    homogeneity: Annotated[float | None, neither("P-value: the same in all strata.")] = None
+    n_strata: Annotated[int | None, neither("Strata with rows of both.")] = None
+    n: Annotated[int | None, count_of_people("Rows of both in these.")] = None
+    from_rates: Annotated[float | None, neither("What rates make of the difference.")] = None
+    from_composition: Annotated[float | None, neither("What other strata make of it.")] = None
+    strata: Annotated[list[RatesInStratum], count_of_people("Those that make most of it.")] = []
+
+
+class SmallestWithin(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The smallest pooled ratio of a group to another one, within strata."""
+
+    attribute: Words
+    group: Words
+    to: Words
+    value: Figure
+    low: Annotated[float | None, neither("The smallest is at least this (95%).")]
+    high: Annotated[float | None, neither("The smallest is at most this (95%).")]
 
 
 class GroupRates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,6 +73,7 @@ class GroupRates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rate: Annotated[Estimate, count_of_people("Favourable, or the mean.")] = Estimate()
     ratio: Annotated[Estimate, neither("To the highest of the attribute.")] = Estimate()
     errors: Annotated[dict[str, Estimate], count_of_people("By the names of the metrics.")] = {}
+    within: Annotated[WithinStrata | None, neither("With control features.")] = None
     note: Annotated[str, count_of_people("Why a figure is unsure, or missing.")] = ""
 
 
@@ -51,6 +89,9 @@ class SelectionPart(PartResult, frozen=True, kw_only=True, tag="selection"):
     high: Annotated[float | None, neither("The smallest is at most this (95%).")] = None
     metric: Annotated[str, neither("selection_rate, or mean_prediction.")] = ""
     groups: Annotated[list[GroupRates], neither("By attribute; intersections come last.")] = []
+    control_features: Annotated[str, neither("What the strata are made of; the user's.")] = ""
+    n_strata: Annotated[int, neither("Strata that occur.")] = 0
+    smallest_within: Annotated[SmallestWithin | None, neither()] = None
 
     @property
     def has_ratios(self) -> bool:
@@ -85,6 +126,10 @@ class SelectionPart(PartResult, frozen=True, kw_only=True, tag="selection"):
             row |= _columns("impact_ratio", group.ratio)
         for name, estimate in group.errors.items():
             row |= _columns(name, estimate) | {f"{name}_n": estimate.n}
+        if self.control_features:
+            within = group.within or WithinStrata(reference="")
+            row |= _columns("ratio_within", within.ratio) if self.has_ratios else {}
+            row |= _columns("difference_within", within.difference)
         return {**row, "note": group.note}
 
 
@@ -112,7 +157,9 @@ def select(context: AuditContext, blank: SelectionPart, deadline: Deadline) -> S
         favourable="mean" if regresses else favourable,
         confidence=confidence,
         min_share=min_share,
+        control_features=rows_not_in_model(context.control, rows),
     )
+    attrs, smallest = table.attrs, table.attrs.get("smallest_within")
     low, high = table.attrs["smallest_ratio"]
     labels = favourable_labels(table.attrs.get("favourable", ""))
     (metric,) = {"selection_rate", "mean_prediction"} & set(table.columns)
@@ -126,7 +173,60 @@ def select(context: AuditContext, blank: SelectionPart, deadline: Deadline) -> S
         low=low,
         high=high,
         metric=metric,
-        groups=[_rates(row, metric) for row in table.to_dict("records")],
+        groups=_groups(table, metric),
+        control_features=attrs.get("control_features", ""),
+        n_strata=attrs.get("n_strata", 0),
+        smallest_within=None if smallest is None else SmallestWithin(**smallest),
+    )
+
+
+#: Strata of a group that a report holds: those that make most of its difference.
+MOST_STRATA = 20
+
+
+def _groups(table: pd.DataFrame, metric: str) -> list[GroupRates]:
+    """The groups of a table, with what was found within strata."""
+    if "stratum" not in table:
+        return [_rates(row, metric) for row in table.to_dict("records")]
+    made = (table["from_rates"] + table["from_composition"]).abs()
+    ordered = table.assign(made=made).sort_values("made", ascending=False, kind="stable")
+    in_strata = {
+        key: rows.head(MOST_STRATA).to_dict("records")
+        for key, rows in ordered[table["stratum"] != ""].groupby(["attribute", "group"])
+    }
+    return [
+        replace(_rates(row, metric), within=_within(row, metric, table, in_strata))
+        for row in table[table["stratum"] == ""].to_dict("records")
+    ]
+
+
+def _within(
+    row: dict[Any, Any], metric: str, table: pd.DataFrame, in_strata: dict[Any, Any]
+) -> WithinStrata | None:
+    reference = table.attrs["reference"][row["attribute"]]
+    if reference is None or row["from_rates"] is None or pd.isna(row["n_strata"]):
+        return None
+    figure = "difference" if metric == "mean_prediction" else "ratio"
+    return WithinStrata(
+        reference=reference,
+        ratio=_estimate(row, "ratio_within"),
+        difference=_estimate(row, "difference_within"),
+        homogeneity=row[f"homogeneity_{figure}"],
+        n_strata=int(row["n_strata"]),
+        n=int(row["n_within"]),
+        from_rates=row["from_rates"],
+        from_composition=row["from_composition"],
+        strata=[
+            RatesInStratum(
+                stratum=one["stratum"],
+                n=one["n"],
+                rate=_estimate(one, metric),
+                ratio=_estimate(one, "impact_ratio"),
+                from_rates=one["from_rates"],
+                from_composition=one["from_composition"],
+            )
+            for one in in_strata[row["attribute"], row["group"]]
+        ],
     )
 
 
