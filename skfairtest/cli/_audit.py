@@ -23,7 +23,7 @@ from skfairtest.cli._junit import junit
 from skfairtest.cli._markdown import markdown
 from skfairtest.cli._parser import Parser, add_audit_options, number
 from skfairtest.cli._terminal import models_prints_aside, note, say
-from skfairtest.report._limits import Limits
+from skfairtest.report._limits import SWITCHES, Limits
 from skfairtest.report._redact import KEPT
 from skfairtest.report._report import AuditReport
 from skfairtest.report._types import LimitsOutcome
@@ -39,22 +39,22 @@ model treats most differently, and compare what is found with limits, if any.
   DATA                CSV or Parquet file, or - for CSV on standard input
   --sensitive C,...   sensitive columns; auto takes those with common names
   --sensitive-file F  CSV or Parquet: sensitive columns that the model lacks
+  --control C,...     columns within whose values groups are compared as well
   --target C          column with the true labels; adds error rates
   --drop C,...        columns that the model does not take; may be sensitive
   --space FILE        JSON or TOML: which inputs exist
   --threshold T       difference above which an input is discriminatory
   --favourable LABEL  label that people want, for groups; guessed by default
   --auditor NAME      sbft (default), surrogate, random, ...
-  --max-queries N     rows that the search may ask about (300 if a certificate
-                      follows, else 20,000)
+  --max-queries N     rows that the search may ask about (300, or 20,000)
   --max-time S        seconds for the whole audit (60), or none
   --seed N            0 by default; the same seed repeats a search
 Limits:
   --max-degree D                        largest difference between such inputs
   --max-on-data-rate R                  largest share of discriminatory rows
   --max-group-score G, --min-impact-ratio I   limits on groups
-  --max-moved-rate M                    largest share whose decision changes
-                                        with all that goes along with a group
+  --within                              that ratio within strata of --control
+  --max-moved-rate M      largest share whose decision changes if they are moved
   --estimates-decide                    ignore bounds and intervals, which can
                                         leave a limit undecided
 Results:
@@ -86,7 +86,7 @@ def make_parser() -> Parser:
     add_audit_options(parser)
     for name in LIMITS:
         option = "--" + name.replace("_", "-")
-        if name == "estimates_decide":
+        if name in SWITCHES:
             parser.add_argument(option, action="store_true")
         else:
             parser.add_argument(option, type=number)
@@ -111,6 +111,7 @@ def run(words: Sequence[str]) -> int:
     with models_prints_aside(), command_errors():
         inputs = read_inputs(options, options.model, options.data)
         check_possible(limits, inputs, options.threshold)
+        check_within(limits, inputs.table.control)
         # A report has all parts; a verdict has those that the limits need.
         asks_all = limits == Limits() or any(getattr(options, name) for name in SHOW_ALL)
         report = run_audit(options, inputs, None if asks_all else limits)
@@ -145,6 +146,7 @@ def run_audit(
         table.y,
         sensitive_features=[*table.sensitive, table.not_in_model] if has_more else table.sensitive,
         auditor=make_auditor(options, inputs, options.auditor),
+        control_features=table.control,
         threshold=options.threshold,
         favourable=read_favourable(options, inputs),
         max_time=options.max_time,
@@ -182,7 +184,7 @@ def read_limits(given: dict[str, Any]) -> Limits:
     try:
         limits = Limits(**given)
     except ValueError as error:
-        words = str(error)
+        words = str(error).replace("=True", "")
         for name in LIMITS:
             words = words.replace(name, "--" + name.replace("_", "-"))
         raise CommandError(words.replace("must be None or a number", "must be a number")) from error
@@ -222,6 +224,21 @@ def check_possible(limits: Limits, inputs: CommandInputs, threshold: float | Non
                 f"--max-{name.replace('_', '-')} {limit:g} can never be exceeded: {what} differ by "
                 "1 at most. Give a limit below 1, such as 0.1."
             )
+
+
+def check_within(limits: Limits, control: Any) -> None:
+    """Raise an error before the search if a limit is about strata that nothing makes.
+
+    Raises
+    ------
+    CommandError
+        For --within without --control.
+    """
+    if limits.within and control is None:
+        raise CommandError(
+            "--within compares groups within strata, and --control makes none. Add --control "
+            "department, say, or leave --within out."
+        )
 
 
 def check_html(where: str | None) -> None:

@@ -47,7 +47,8 @@ def run(words: Sequence[str]) -> int:
     add_options(parser)
     parser.add_argument("--max-degree", type=number)
     parser.add_argument("--json")
-    parser.set_defaults(sensitive_file=None, auditor=None, threshold=None, favourable=None)
+    parser.set_defaults(sensitive_file=None, control=(), auditor=None, threshold=None)
+    parser.set_defaults(favourable=None)
     options = parser.parse_args(words)
 
     limits = read_limits({"max_degree": options.max_degree})

@@ -31,7 +31,7 @@ lower if its intervals show that.
   --quiet         show no progress
 
 For two models, these options are as in skfairtest audit: --target, --drop,
---sensitive-file, --space, --threshold, --favourable, --auditor,
+--sensitive-file, --control, --space, --threshold, --favourable, --auditor,
 --max-queries, --max-time (for each), --seed, --trust, --unsafe-pickle.
 
 Exit codes: 0 compared; 2 wrong usage or input; 4 model failed; 130 interrupted.

@@ -43,13 +43,15 @@ EXACT: dict[str, Any] = (
 class DataTable(NamedTuple):
     """The audited rows as the model expects them, their targets, and the sensitive columns.
 
-    Some of these are columns of X, by name or position; others are not in the model.
+    Some of these are columns of X, by name or position; others are not in the model. Groups are
+    compared within the values of `control` as well, which may be columns of X.
     """
 
     X: Any
     y: Any
     sensitive: list[Any] | str
     not_in_model: pd.DataFrame | None
+    control: pd.DataFrame | None = None
 
 
 def read_table(
@@ -60,6 +62,7 @@ def read_table(
     target: str | None = None,
     drop: Sequence[str] = (),
     sensitive_file: str | None = None,
+    control: Sequence[str] = (),
 ) -> DataTable:
     """Read the rows of a file, and check them against the model before anything is searched.
 
@@ -71,7 +74,8 @@ def read_table(
     names = list(frame.columns)
     left_out = split_names(drop, names)
     targets = [] if target is None else [target]
-    for option, given in (("--drop", left_out), ("--target", targets)):
+    strata = split_names(control, names)
+    for option, given in (("--drop", left_out), ("--target", targets), ("--control", strata)):
         for name in given:
             if name not in names:
                 raise CommandError(
@@ -86,7 +90,8 @@ def read_table(
     outside = protected_names(not_taken) if is_auto else [n for n in asked if n in not_taken]
     away = [name for name in others.columns if name in asked] or list(others.columns)
     not_in_model = pd.concat([frame[outside], others[away]], axis=1)
-    X = frame.drop(columns=[*left_out, *targets, *outside])
+    apart = [name for name in strata if name in not_taken]
+    X = frame.drop(columns=[*left_out, *targets, *outside, *apart])
     X = _columns_of_the_model(X, model, target)
     if not len(X):
         raise CommandError(
@@ -115,6 +120,7 @@ def read_table(
         None if target is None else frame[target],
         inside,
         not_in_model if len(not_in_model.columns) else None,
+        frame[strata] if strata else None,
     )
 
 

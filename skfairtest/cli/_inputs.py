@@ -41,6 +41,7 @@ def read_inputs(options: argparse.Namespace, model: str, data: str) -> CommandIn
         target=options.target,
         drop=options.drop,
         sensitive_file=options.sensitive_file,
+        control=options.control,
     )
     names = list(getattr(table.X, "columns", range(table.X.shape[1])))
     space = read_space(options.space, names) if options.space else None

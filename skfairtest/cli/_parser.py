@@ -97,6 +97,7 @@ def add_audit_options(parser: Parser) -> None:
     """Add the options of commands that audit."""
     add_options(parser)
     parser.add_argument("--sensitive-file", metavar="FILE")
+    parser.add_argument("--control", action="append", default=[], metavar="COLUMNS")
     parser.add_argument("--auditor", metavar="NAME")
     parser.add_argument("--threshold", type=number, metavar="T")
     parser.add_argument("--favourable", type=str, metavar="LABEL")

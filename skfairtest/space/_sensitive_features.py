@@ -131,7 +131,7 @@ def control_columns(X: Any, given: Any) -> pd.DataFrame | None:
         _check_names(named, n, names, CONTROL)
         places = resolve_columns(names, named, CONTROL)
         is_array = isinstance(X, np.ndarray)
-        parts.append({names[j]: X[:, j] if is_array else X[names[j]] for j in places})
+        parts.insert(0, {names[j]: X[:, j] if is_array else X[names[j]] for j in places})
     tables = [as_columns(part, n, index, "control feature", CONTROL) for part in parts]
     found = [name for table in tables for name in table.columns]
     if repeated := sorted({str(name) for name in found if found.count(name) > 1}):

@@ -1,5 +1,6 @@
 """The command line with sensitive columns that the model does not take."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -116,3 +117,21 @@ def test_a_constant_column_divides_nobody(run):
         "audit", "model.skops", "inputs.csv", "--sensitive-file", "one.csv", "--target", "hired"
     )
     assert code == 2 and "'ward' has only one value" in err
+
+
+def test_groups_within_strata(run):
+    taken = ["data.csv", "--sensitive", "sex", "--target", "hired"]
+    words = [*taken, "--min-impact-ratio", "0.01"]
+    code, out, _ = run("audit", "model.skops", *words, "--control", "region", "--within", *QUICK)
+    assert code == 0 and "within region" in out and "strata chosen by the user: region" in out
+    for more, match in (
+        (
+            ["--within", "--drop", "region"],
+            "--within compares groups within strata, and --control makes none",
+        ),
+        (["--control", "regin"], "--control names 'regin', which is not a column .*mean 'region'"),
+    ):
+        code, _, err = run("audit", "model.skops", *words, *more, *QUICK)
+        assert code == 2 and re.search(match, err)
+    code, _, err = run("audit", "model.skops", *taken, "--within", *QUICK)
+    assert code == 2 and "--within is about --min-impact-ratio, and none is given" in err

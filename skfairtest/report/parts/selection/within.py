@@ -174,10 +174,11 @@ def check_within(report: Report, limit: float, estimates_decide: bool) -> LimitC
     name, part = "min_impact_ratio", report.first(SelectionPart)
     known = smallest_known(part)
     if not part.control_features or part.smallest_within is None:
-        reason = part.reason or "the audit had no control_features"
+        why = "the audit had no control_features="
         if part.control_features:
-            reason = "no stratum has rows of two groups that have ratios"
-        return unchecked(name, limit, known, reason, failed=part.status == "failed")
+            strata = isolate(part.control_features)
+            why = f"no stratum of {strata} has rows of two groups to compare"
+        return unchecked(name, limit, known, part.reason or why, failed=part.status == "failed")
     status = at_least(known, limit, estimates_decide)
     side = "below" if known.value < limit else "not below"
     small, notes = part.smallest_within, []
