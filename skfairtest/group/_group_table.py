@@ -211,6 +211,69 @@ def _with_strata(
     return part._replace(table=pd.concat(tables, ignore_index=True))
 
 
+def rules_in_strata(how: How, places: Ints, held: Sequence[Bools]) -> dict[str, Any]:
+    """Rules compared with all other rows within strata.
+
+    Parameters
+    ----------
+    how : How
+        Of one rate, with strata.
+    places : ndarray of int of shape (n_rules,)
+        What the rules are known by.
+    held : list of ndarray of bool of shape (n_rows,)
+        Which rows each rule holds for.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Columns of a table: the place of the rule, the stratum ("" where figures are pooled), and
+        what `SubgroupAuditor.strata_` documents.
+    """
+    counts, strata = how.first.counts, how.strata
+    assert strata is not None, "who calls this has them"
+    # Only rows that count for the rate matter, as in the rules' own figures.
+    first = MetricRows(how.first.values[counts], counts[counts], *how.first[2:])
+    how = how._replace(
+        rates={"value": first},
+        weights=None if how.weights is None else how.weights[counts],
+        strata=strata._replace(codes=strata.codes[counts]),
+    )
+    tables = [
+        _rule_in_strata(one[counts], how).assign(place=place)
+        for place, one in zip(places, held, strict=True)
+    ]
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    arrays = {str(name): column.to_numpy() for name, column in table.items()}
+    return arrays | {"stratum": arrays["stratum"].astype(str)} if tables else arrays
+
+
+def _rule_in_strata(held: Bools, how: How) -> pd.DataFrame:
+    sides = Grouping("rule", ["inside", "outside"], np.where(held, 0, 1))
+    table = part_of(sides, how, reference=1).table
+    assert how.strata is not None, "who calls this has them"
+    inside, outside = (
+        table[table["group"] == side].set_index("stratum").reindex(["", *how.strata.groups])
+        for side in sides.groups
+    )
+    # In the rows of strata the ratio to the other side is by itself, in the first it is pooled.
+    pooled = np.arange(len(inside)) == 0
+    ends, columns = ("", "_low", "_high"), dict[str, Any](stratum=inside.index)
+    for name in ("n", "value"):
+        columns |= {f"{name}_inside": inside[name], f"{name}_outside": outside[name]}
+    if how.first.binary:
+        columns |= {
+            f"ratio{end}": inside[f"ratio_within{end}"].where(pooled, inside[f"impact_ratio{end}"])
+            for end in ends
+        }
+    columns |= {f"difference{end}": inside[f"difference_within{end}"] for end in ends}
+    columns |= {"homogeneity": inside["homogeneity_difference"], "n_strata": inside["n_strata"]}
+    columns |= {name: inside[name] for name in ("from_rates", "from_composition")}
+    found = pd.DataFrame(columns).reset_index(drop=True)
+    for name in ("n_inside", "n_outside"):
+        found[name] = found[name].fillna(0).astype(np.int64)
+    return found[(found["n_inside"] > 0) | (found["n_outside"] > 0)]
+
+
 def _columns_within(binary: bool) -> list[str]:
     figures = ["ratio", "difference"] if binary else ["difference"]
     names = [f"{figure}_within{end}" for figure in figures for end in ("", "_low", "_high")]

@@ -176,6 +176,7 @@ class TableResults(GroupResults):
 
     _tables: AttributeTables
     _short: dict[str, Any]
+    _strata: dict[str, Any] | None
 
     def _describe(self, rule: NDArray[np.int16]) -> Description:
         return describe(self._tables.attributes, rule)

@@ -28,6 +28,7 @@ from skfairtest._validation import (
 from skfairtest.base import check_max_time
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.group._base import stop_of
+from skfairtest.group._group_table import How, rules_in_strata
 from skfairtest.group._inference.counting import rule_sides
 from skfairtest.group._outcomes.answers import AskedMetric
 from skfairtest.group._outcomes.outcomes import (
@@ -45,10 +46,16 @@ from skfairtest.group._rules.rule_search import (
     frequent_rules,
     listed_rules,
 )
+from skfairtest.group._rules.sensitive_groups import Grouping, control_strata
 from skfairtest.group._rules.tables import AttributeTables, tables_of_columns
 from skfairtest.group._subgroup_results import SubgroupResults
 from skfairtest.oracle._stop import StopReason, StopSearch
-from skfairtest.space._sensitive_features import n_rows, split_sensitive
+from skfairtest.space._sensitive_features import (
+    control_columns,
+    n_rows,
+    split_sensitive,
+    without_control,
+)
 
 
 def _check_max_time(name: str, value: Any) -> None:
@@ -64,6 +71,7 @@ class _Compared(NamedTuple):
     weights: Floats | None
     n_queries: int
     stop: StopSearch
+    strata: Grouping | None
 
 
 class SubgroupAuditor(SubgroupResults):
@@ -166,6 +174,16 @@ class SubgroupAuditor(SubgroupResults):
         `covered` (share of the rows that count which this rule or a rule before it holds for). A
         rule is listed only if its gain is more than chance, if at most half of its rows belong to
         rules listed before it, and if it also differs without those rows.
+    strata_ : DataFrame
+        After a fit with `control_features`, the rules of the short list (the ten worst if it is
+        empty) within strata: for each a row of figures that are pooled over the strata, whose
+        `stratum` is "", and one for each stratum. Columns: `rule`, `stratum`, `n_inside`,
+        `n_outside`, `value_inside`, `value_outside`; `ratio` (of shares) and, in pooled rows,
+        `difference`, with their intervals (``_low``, ``_high``); `homogeneity` (p-value of the
+        hypothesis that the difference is the same in all strata), `n_strata` (strata with rows on
+        both sides that count); `from_rates` and `from_composition`, which add up to the difference
+        of the values. Pooled intervals are as wide as those of `rules_`, since the rules were
+        chosen from all. See `selection_table` for the methods.
     stop_reason_, stop_kind_ : str
         What ended the run, in words and as one of "complete", "max_time", "callback", "interrupted"
         and "failed".
@@ -259,6 +277,7 @@ class SubgroupAuditor(SubgroupResults):
         y_pred: Any = None,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        control_features: Any = None,
         **fit_params: Any,
     ) -> Any:
         """Evaluate every frequent rule and rank the rules by their scores.
@@ -280,6 +299,10 @@ class SubgroupAuditor(SubgroupResults):
             Non-negative weights of the rows. A row of weight 0 does not count. An estimator that is
             not fitted yet is trained with them; the steps of a pipeline get them by metadata
             routing.
+        control_features : columns, Series, DataFrame, dict or array, default=None
+            What people must have in common to be compared like with like: names of columns of X,
+            or values, one per row. The listed rules are then also compared with all other rows
+            within the strata that these make: see `strata_`. The search itself is as without.
         **fit_params : dict
             Parameters for the ``fit`` of an estimator that is not fitted yet; routed if metadata
             routing is on.
@@ -316,13 +339,15 @@ class SubgroupAuditor(SubgroupResults):
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         truth = truth_of(self.metric, y, n)
         # Where predictions are given no model is asked, and all columns may stay where they are.
-        X, sensitive, not_in_model = split_sensitive(
-            X,
-            self.sensitive_features,
-            values=sensitive_features,
-            estimator=self.estimator if given is None else None,
+        asked, control = (
+            self.estimator if given is None else None,
+            control_columns(X, control_features),
         )
-        X = check_table(owner, X)
+        X, sensitive, not_in_model = split_sensitive(
+            X, self.sensitive_features, values=sensitive_features, estimator=asked
+        )
+        X = check_table(owner, without_control(X, control, asked))
+        strata = None if control is None else control_strata(control, n)
         if given is None:
             warn_of_target(X, target)
         tables, protected = tables_of_columns(X, sensitive, self.attributes, not_in_model)
@@ -349,7 +374,7 @@ class SubgroupAuditor(SubgroupResults):
         if given is None:
             until = start + seconds + 0.5 * (limit - seconds)
             rows, ended, n_queries = self._ask_rows(estimator, X, truth, weights, progress, until)
-        compared = _Compared(tables, rows, weights, n_queries, stop_of(ended, 0, 0))
+        compared = _Compared(tables, rows, weights, n_queries, stop_of(ended, 0, 0), strata)
         found = self._compare_in_time(rules, compared, rng, start + limit)
         fitted = {
             "estimator_": estimator,
@@ -478,7 +503,7 @@ class SubgroupAuditor(SubgroupResults):
         gives_up: bool,
     ) -> dict[str, Any]:
         """Compare the groups of all frequent rules; returns the results by name."""
-        tables, rows, weights, n_queries, stop = compared
+        tables, rows, weights, n_queries, stop, strata = compared
         began = _clock.now()
         counted = None if weights is None else weights[rows.counts]
         overall = float(np.average(rows.values[rows.counts], weights=counted))
@@ -532,7 +557,14 @@ class SubgroupAuditor(SubgroupResults):
             confidence=self.confidence,
         )
         listed = {name: np.asarray(values) for name, values in short._asdict().items()}
-        return results | {"overall_": overall, "_short": listed}
+        in_strata = None
+        if strata is not None:
+            # Each by itself is as sure as all at once are with this critical value.
+            confidence = float(1 - 2 * stats.norm.sf(critical))
+            how = How({"value": rows}, weights, confidence, strata=strata)
+            places = listed["rule"] if len(listed["rule"]) else np.arange(min(10, len(kept)))
+            in_strata = rules_in_strata(how, places, [rules.inside(k) for k in kept[places]])
+        return results | {"overall_": overall, "_short": listed, "_strata": in_strata}
 
     def _warn_of_no_disparity(self, values: Floats) -> None:
         """Warn if the metric has the same value in all rows that count."""

@@ -39,6 +39,19 @@ class SubgroupResults(TableResults, GroupAuditor):
     correction: str = one_of(default="resampling", options=("resampling", "none"))
     n_resamples: int = whole(default=999, least=1)
 
+    @property
+    def strata_(self) -> pd.DataFrame:
+        """The listed rules within the strata of `control_features`."""
+        state = self._result("strata_")
+        if self._strata is None:
+            raise AttributeError(
+                "strata_ is there where fit is given control_features=, and it was given none."
+            )
+        places = self._strata.get("place", ())
+        texts = [self._describe(state["rules"][place]).text for place in places]
+        others = {name: values for name, values in self._strata.items() if name != "place"}
+        return pd.DataFrame({"rule": texts, **others})
+
     def _tested(
         self,
         sides: Sides,

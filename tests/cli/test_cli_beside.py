@@ -119,6 +119,7 @@ def test_a_constant_column_divides_nobody(run):
     assert code == 2 and "'ward' has only one value" in err
 
 
+@slow_sample
 def test_groups_within_strata(run):
     taken = ["data.csv", "--sensitive", "sex", "--target", "hired"]
     words = [*taken, "--min-impact-ratio", "0.01"]

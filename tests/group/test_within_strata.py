@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize, special, stats
+from sklearn.linear_model import LogisticRegression
 from tiers import slow_sample
 
-from skfairtest import selection_table
+from skfairtest import SubgroupAuditor, selection_table
 from skfairtest.group._inference.counting import Means
 from skfairtest.group._inference.strata import (
     decomposed,
@@ -461,6 +464,79 @@ def test_wrong_kinds_and_rows():
         selection_table(
             many % 2, sensitive_features=many % 3, control_features=many.astype(str), favourable=1
         )
+
+
+# SubgroupAuditor -----------------------------------------------------------------------------
+
+
+def test_rules_within_strata_are_those_of_the_table():
+    X, y, predicted, rng = applicants(n=1500)
+    weights = rng.random(len(X))
+    auditor = SubgroupAuditor(favourable=True, sensitive_features=["sex"], correction="none")
+    auditor.fit(X, y_pred=predicted, control_features=["dept"], sample_weight=weights)
+    found = auditor.strata_
+    first = found.iloc[0]
+    inside = first["rule"].removeprefix("sex = ")
+    table = selection_table(
+        predicted, sensitive_features=X["sex"], control_features=X["dept"], favourable=True,
+        sample_weight=weights,
+    )  # fmt: skip
+    if table.attrs["reference"]["sex"] == inside:  # a ratio the other way round
+        row = whole(table).set_index("group").drop(inside).iloc[0]
+        assert first["ratio"] == pytest.approx(1 / row["ratio_within"])
+        assert first["ratio_low"] == pytest.approx(1 / row["ratio_within_high"], rel=1e-5)
+        assert first["difference"] == pytest.approx(-row["difference_within"])
+        assert first["from_rates"] == pytest.approx(-row["from_rates"])
+    else:
+        row = whole(table).set_index("group").loc[inside]
+        assert first["ratio"] == pytest.approx(row["ratio_within"])
+        assert first["ratio_high"] == pytest.approx(row["ratio_within_high"])
+    assert found["stratum"].tolist() == ["", "A", "B", "C"]
+    here = X["dept"] == "A"
+    assert found["n_inside"][1] == (here & (X["sex"] == inside)).sum()
+    share = np.average(
+        predicted[here & (X["sex"] == inside)], weights=weights[here & (X["sex"] == inside)]
+    )
+    assert found["value_inside"][1] == pytest.approx(share)
+    # What is left of many rules is as sure as they are: intervals are wider.
+    at_once = SubgroupAuditor(favourable=True, sensitive_features=["sex", "race", "age"])
+    at_once.fit(X, y_pred=predicted, control_features=X["dept"], sample_weight=weights)
+    wide = at_once.strata_.set_index(["rule", "stratum"]).loc[(first["rule"], "")]
+    assert wide["ratio"] == pytest.approx(first["ratio"])
+    assert wide["ratio_high"] > first["ratio_high"]
+
+
+def test_rules_of_rates_of_some_rows_and_of_means():
+    X, y, predicted, rng = applicants(n=1500)
+    auditor = SubgroupAuditor(
+        metric="false_negative_rate", favourable=True, sensitive_features=["sex"]
+    )
+    found = auditor.fit(X, y, y_pred=predicted, control_features=["dept"]).strata_.iloc[0]
+    assert found["n_inside"] + found["n_outside"] == y.sum() and found["n_strata"] == 3
+    sums = found["from_rates"] + found["from_composition"]
+    assert sums == pytest.approx(found["value_inside"] - found["value_outside"])
+    means = SubgroupAuditor(metric="mean_error", sensitive_features=["sex"])
+    errors = rng.normal(size=len(X))
+    made = means.fit(X, errors, y_pred=errors * 0, control_features=["dept"]).strata_
+    assert "ratio" not in made and made["difference_low"][0] < made["difference"][0]
+
+
+def test_control_features_of_an_auditor():
+    X, _, predicted, _ = applicants()
+    auditor = SubgroupAuditor(favourable=True, sensitive_features=["sex"])
+    assert not hasattr(auditor, "strata_")
+    auditor.fit(X, y_pred=predicted)
+    with pytest.raises(AttributeError, match=r"strata_ is there where fit is given control_f"):
+        auditor.strata_  # noqa: B018
+    with pytest.raises(ValueError, match=r"control_features names 'dep'.* Did you mean 'dept'"):
+        auditor.fit(X, y_pred=predicted, control_features=["dep"])
+    # A column that the model does not take is kept from it.
+    model = LogisticRegression().fit(X[["age"]], predicted)
+    asked = SubgroupAuditor(model, favourable=True, sensitive_features=["age"])
+    asked.fit(X[["age", "dept"]], control_features="dept")
+    assert asked.strata_["n_strata"][0] == 3
+    again = pickle.loads(pickle.dumps(asked)).strata_
+    pd.testing.assert_frame_equal(again, asked.strata_)
 
 
 # Coverage ------------------------------------------------------------------------------------
