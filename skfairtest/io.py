@@ -1,8 +1,9 @@
 """The types of skfairtest that `skops.io.load` may trust when it loads auditors and scorers.
 
 A file in the skops format describes objects, and loading it runs no code from the file. The reader
-says which types it trusts. `TRUSTED_TYPES` lists the types of skfairtest and no others, so that a
-file with any other type in it is still refused.
+says which types it trusts. `TRUSTED_TYPES` lists the types of skfairtest, and the pipeline of
+imbalanced-learn that `FairnessAugmenter` is a step of, and no others, so that a file with any other
+type in it is still refused.
 
 Skops does not trust every model inside an auditor (not trees, whose files can crash a process). If
 you trust the file, add the model's types yourself: ``[*TRUSTED_TYPES, "my_package.MyModel"]``.
@@ -46,10 +47,12 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def _trusted_types() -> tuple[str, ...]:
-    """List the public classes, the labelers, and the package's types that these hold.
+    """List the public classes, what these hold, the labelers, and where a sampler stands.
 
     The annotations of the attributes and parameters of a class tell which types it holds.
     """
+    from imblearn.pipeline import Pipeline
+
     from skfairtest import (
         exact,
         group,
@@ -95,7 +98,8 @@ def _trusted_types() -> tuple[str, ...]:
         if cls not in found:
             found[cls] = None
             waiting += _held(cls)
-    named: list[Any] = [*found, *LABELERS.values()]
+    # A sampler works in the pipeline of its library alone, which skops knows only as scikit-learn's.
+    named: list[Any] = [*found, *LABELERS.values(), Pipeline]
     return tuple(sorted(f"{thing.__module__}.{thing.__qualname__}" for thing in named))
 
 

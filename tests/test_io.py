@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from imblearn.pipeline import make_pipeline as make_sampler_pipeline
 from light_skops import skops
 from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
@@ -90,7 +91,7 @@ def test_the_list_holds_our_own_types_and_they_exist():
     assert len(set(TRUSTED_TYPES)) == len(TRUSTED_TYPES) > 10
     for name in TRUSTED_TYPES:
         module, _, attribute = name.rpartition(".")
-        assert module.startswith("skfairtest")
+        assert module.startswith("skfairtest") or name == "imblearn.pipeline.Pipeline"
         thing = getattr(importlib.import_module(module), attribute)
         assert thing.__module__ == module
 
@@ -223,6 +224,14 @@ def test_augmenter(people):
     assert again.n_added_ == augmenter.n_added_ > 0
     assert_frame_equal(again.fit_resample(X, y)[0], X_more)
     assert Counter(again.fit_resample(X, y)[1]) == Counter(y_more)
+
+
+def test_a_pipeline_with_an_augmenter(people):
+    X, y = people
+    auditor = RandomAuditor(sensitive_features="sex", max_queries=100)
+    augmenter = FairnessAugmenter(LogisticRegression(), auditor, random_state=0)
+    line = make_sampler_pipeline(augmenter, StandardScaler(), LogisticRegression()).fit(X, y)
+    assert_array_equal(round_trip(line).predict_proba(X), line.predict_proba(X))
 
 
 @pytest.mark.parametrize("container", ["array", "frame", "polars"])

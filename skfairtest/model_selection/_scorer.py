@@ -27,8 +27,6 @@ METRICS = (
     "fairness_degree", "discrimination_rate", "on_data_degree", "on_data_rate",
     "group_fairness_score", "moved_rate",
 )  # fmt: skip
-#: What a scorer may be routed.
-ROUTED = ("sample_weight", "sensitive_features")
 #: Shorter names of these results, of which some are those of `compare_mitigations`.
 ALIASES = {
     "degree": "fairness_degree",
@@ -193,7 +191,7 @@ class AuditScorer(PackageBase, BaseEstimator):
         if isinstance(auditor, SubgroupAuditor):
             of_rows = {"y": y, "sample_weight": sample_weight}
         if sensitive_features is not None:
-            self._check_takes(sensitive_features)
+            self._check_takes_columns()
             of_rows["sensitive_features"] = sensitive_features
         with warnings.catch_warnings():
             # A candidate that treats all twins alike is what the selection looks for.
@@ -204,7 +202,7 @@ class AuditScorer(PackageBase, BaseEstimator):
             auditor.set_params(**own)
         return auditor
 
-    def _check_takes(self, sensitive_features: Any) -> None:
+    def _check_takes_columns(self) -> None:
         """Check that the auditor can take sensitive columns that are not in X."""
         if isinstance(self.auditor, BaseAuditor):
             raise ValueError(
@@ -234,9 +232,17 @@ class AuditScorer(PackageBase, BaseEstimator):
         -------
         self : AuditScorer
             The scorer.
+
+        Raises
+        ------
+        ValueError
+            If sensitive columns are requested for an auditor that takes none.
         """
+        if sensitive_features not in (UNCHANGED, None, False):
+            self._check_takes_columns()
         request = self.get_metadata_routing()
-        for name, alias in zip(ROUTED, (sample_weight, sensitive_features), strict=True):
+        asked = {"sample_weight": sample_weight, "sensitive_features": sensitive_features}
+        for name, alias in asked.items():
             if alias is not UNCHANGED:
                 request.score.add_request(param=name, alias=alias)
         self._metadata_request = request  # which is the name that `clone` copies
@@ -248,13 +254,15 @@ class AuditScorer(PackageBase, BaseEstimator):
         Returns
         -------
         MetadataRequest
-            The request for weights and sensitive columns, as `set_score_request` set it.
+            The request for weights and sensitive columns, as `set_score_request` set it. A tester
+            of twins takes no sensitive columns, and what is routed to others passes it by.
         """
         if hasattr(self, "_metadata_request"):
             return copy.deepcopy(self._metadata_request)
         request = MetadataRequest(owner=type(self).__name__)
-        for name in ROUTED:
-            request.score.add_request(param=name, alias=None)
+        request.score.add_request(param="sample_weight", alias=None)
+        if not isinstance(self.auditor, BaseAuditor):
+            request.score.add_request(param="sensitive_features", alias=None)
         return request
 
     def _accept_sample_weight(self) -> bool:

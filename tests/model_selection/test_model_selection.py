@@ -535,6 +535,14 @@ def test_sensitive_columns_are_of_no_use_to_scorers_of_twins(people):
     scorer = make_audit_scorer(RandomAuditor(sensitive_features=[0], max_queries=50))
     with pytest.raises(ValueError, match="RandomAuditor compares twins, and twins in columns that"):
         scorer(model, X, y, sensitive_features=beside)
+    with pytest.raises(ValueError, match="RandomAuditor compares twins"):
+        scorer.set_score_request(sensitive_features=True)
+    # What is routed to scorers of groups passes them by.
+    request = scorer.set_score_request(sensitive_features=False, sample_weight=True)
+    assert request.get_metadata_routing().score.requests["sample_weight"]
+    assert not make_audit_scorer(scorer.auditor).get_metadata_routing().consumes(
+        "score", ["sensitive_features"]
+    )
     with pytest.raises(ValueError, match="one row for each row of X"):
         _of_groups()(model, X, y, sensitive_features=beside[:3])
     in_space = make_audit_scorer(TestSGDAuditor(sensitive_features=[0]), space=X, random_state=0)
