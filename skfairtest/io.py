@@ -98,7 +98,7 @@ def _trusted_types() -> tuple[str, ...]:
         if cls not in found:
             found[cls] = None
             waiting += _held(cls)
-    # A sampler works in the pipeline of its library alone, which skops knows only as scikit-learn's.
+    # A sampler works in the pipeline of its library alone; skops knows only that of scikit-learn.
     named: list[Any] = [*found, *LABELERS.values(), Pipeline]
     return tuple(sorted(f"{thing.__module__}.{thing.__qualname__}" for thing in named))
 

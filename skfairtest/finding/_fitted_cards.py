@@ -14,7 +14,7 @@ from sklearn.base import is_classifier
 
 from skfairtest.finding._card import findings_card, numbers_table
 from skfairtest.finding._pair import Pair, make_pair, worst_pair
-from skfairtest.finding._words import difference_sentence, name_output, number, value_text
+from skfairtest.finding._words import change, difference_sentence, name_output, number, value_text
 
 _TWINS = "Twins are two inputs identical but for the sensitive columns. "
 _TWINS_NOTE = _TWINS + (
@@ -225,6 +225,8 @@ def retrainer_card(retrainer: Any) -> str:
     degrees = (number(before["degree"]["value"]), number(after["degree"]["value"]))
     rows.append(("largest difference seen", *degrees))
     facts.insert(0, ("score of this model", _score(retrainer, kept)))
+    if retrainer._unscored:
+        facts.insert(1, ("not scored", retrainer._unscored))
     facts += _alternatives(retrainer.alternatives_)
     return findings_card(
         kind,
@@ -243,9 +245,9 @@ def _score(retrainer: Any, kept: bool) -> str:
     if kept:
         return f"that of the original. {retrainer._what_would_tell}".rstrip(" .")
     drop, limit = retrainer.score_drop_, retrainer.max_score_drop
-    text = f"{number(-drop['high'])} to {number(-drop['low'])} more than that of the original"
+    text = f"{change(-drop['high'])} to {change(-drop['low'])} against that of the original"
     if drop["confirmed"]:
-        return f"{text}; a drop of more than {number(limit)} is ruled out"
+        return f"{text}; a drop of more than {limit:g} is ruled out with 95% confidence"
     return f"{text}; not confirmed: {retrainer._what_would_tell}"
 
 
@@ -260,7 +262,7 @@ def _alternatives(table: Any) -> list[tuple[str, str]]:
             continue
         text = row["note"]
         if math.isfinite(row[place]):
-            text = f"{number(row[place])} {where}, score {-row['score_drop']:+.3g} on average"
+            text = f"{number(row[place])} {where}, score {change(-row['score_drop'])} on average"
             if row["note"]:
                 text += f" ({row['note']})"
         lines.append((f"{name} instead", text))
@@ -278,7 +280,8 @@ def _measure(retrainer: Any) -> str:
 
 def _with_interval(measure: dict[str, float]) -> str:
     text = number(measure["value"])
-    if math.isfinite(measure["low"]) and math.isfinite(measure["high"]):
+    is_count = measure["low"] == measure["high"]  # of all rows, which has no interval
+    if math.isfinite(measure["low"]) and math.isfinite(measure["high"]) and not is_count:
         text += f" ({number(measure['low'])} to {number(measure['high'])})"
     return text
 

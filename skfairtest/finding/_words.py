@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from skfairtest._statistics import ROUNDING
 from skfairtest.space._dates import ANY_DATE, date_text
 
 #: Digits that two outputs are written with, at least; more where they would read alike.
@@ -43,6 +44,11 @@ def number(value: Any, digits: int = DIGITS) -> str:
         # 0.82, not 0.820; 0.0123 keeps its three digits.
         return f"{value:.{digits - before if before < 0 else digits - 1}f}"
     return f"{value:,.{after}f}"
+
+
+def change(value: float) -> str:
+    """Write a change with its sign; what is nothing but rounding is none."""
+    return "0" if abs(value) <= ROUNDING else f"{value:+.4g}"
 
 
 def two_numbers(first: float, second: float) -> tuple[str, str]:

@@ -203,8 +203,8 @@ class FairnessAugmenter(PackageBase, BaseSampler):
         if not len(first):
             warnings.warn(
                 f"{type(auditor).__name__} found no twins that are treated differently: nothing is "
-                "added. Expected if the model does not see the sensitive columns; else raise the "
-                "auditor's budget.",
+                "added. Expected if the model does not see the sensitive columns, or predicts the "
+                "same for all rows; else raise the auditor's budget.",
                 MitigationWarning,
                 stacklevel=users_level(),
             )

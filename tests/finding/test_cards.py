@@ -35,7 +35,7 @@ from skfairtest.exceptions import EstimatorFailedError, MitigationWarning, NoDis
 from skfairtest.finding import _card
 from skfairtest.finding._card import card_css, findings_card, in_html, numbers_table, pair_table
 from skfairtest.finding._pair import Cell, Pair, worst_pair
-from skfairtest.finding._words import difference_sentence, two_numbers, with_difference
+from skfairtest.finding._words import change, difference_sentence, two_numbers, with_difference
 from skfairtest.inspection._style import COLORS
 
 EVIL = "<script>alert('x')</script> \"&amp;'"
@@ -179,6 +179,10 @@ def test_outputs_and_labels():
 )
 def test_two_outputs_are_told_so_that_their_difference_can_be_seen(outputs, told):
     assert two_numbers(*outputs) == told
+
+
+def test_a_change_has_a_sign_and_rounding_is_no_change():
+    assert [change(v) for v in (0.0123456, -0.5, -0.0, 5e-18)] == ["+0.01235", "-0.5", "0", "0"]
 
 
 def test_style_holds_for_the_card_alone_and_loads_nothing():

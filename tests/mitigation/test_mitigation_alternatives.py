@@ -252,8 +252,10 @@ class Constant(ClassifierMixin, BaseEstimator):
 
 def test_a_constant_model_leaves_nothing_to_mitigate():
     X, y = frame()
-    constant = retrain(Constant(), NAMED).fit(X, y)
-    assert constant.stop_reason_ == "nothing to mitigate was seen in the original"
+    with pytest.warns(MitigationWarning, match="original model is kept.*the same for all rows"):
+        constant = retrain(Constant(), NAMED).fit(X, y)
+    assert "which predicts the same for all rows" in constant.stop_reason_
+    assert "which predicts the same for all rows" in constant._card()
 
 
 @slow_sample

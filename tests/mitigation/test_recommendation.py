@@ -107,6 +107,8 @@ def test_sentences_say_what_is_left_what_it_costs_and_who_pays():
     )
     proven = comparison({"mine": (NOTHING, CHEAP)}).recommend().sentence
     assert "nobody treated differently (proven for all inputs)" in proven
+    trained = comparison({"retrain twins": (NOTHING, CHEAP)}).recommend().sentence
+    assert "nobody treated differently (proven for all inputs)" in trained
     none = comparison({"drop": (NOTHING, CHEAP)}, original=(0.0, 0.0, 0.004)).recommend()
     assert none.method is None and "at most 0.4% of people like them" in none.reason
     beside = comparison({"drop": (None, None)}, n_inputs={}).recommend()

@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from places import TOP
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import PredefinedSplit
 from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample
 
-from skfairtest import FairnessRetrainer, RandomAuditor
+from skfairtest import FairnessAugmenter, FairnessRetrainer, RandomAuditor
 from skfairtest.exceptions import MitigationWarning
 from skfairtest.mitigation._retraining.guard import NO_DROP, Drop, Guard, Verdict, interval_of
 from skfairtest.mitigation._retraining.judge import Judge, what_would_tell
@@ -146,11 +147,14 @@ def test_a_spread_is_that_of_trainings(monkeypatch):
 def test_what_would_tell_names_rows_a_margin_and_smoother_models():
     unsure = Verdict(True, False, Drop(0.002, -0.03, 0.04, 0.034), 0.009, 0.016)
     words = what_would_tell(unsure, 600, 0.01)
-    assert "max_score_drop=0.034 could be told" in words and "by about 9,600" in words
+    assert "max_score_drop=0.034 could be told" in words and "0.01 by about 9,600 rows" in words
     assert "a smoother one" in words
     assert "smoother" not in what_would_tell(unsure._replace(spread=0.001), 600, 0.01)
     too_much = what_would_tell(unsure._replace(drop=Drop(0.05, 0.0, 0.11, 0.1)), 600, 0.01)
     assert too_much == "max_score_drop=0.1 could be told by these rows."
+    at_limit = unsure._replace(drop=Drop(0.02 - 1e-17, -0.01, 0.05, 0.045), spread=0.0)
+    words = what_would_tell(at_limit, 600, 0.02)
+    assert words == "max_score_drop=0.045 could be told by these rows."
     assert what_would_tell(Verdict(True, True, NO_DROP), 600, 0.01) == ""
 
 
@@ -249,6 +253,22 @@ def test_a_fold_without_a_score_has_no_say():
     assert len(found.history_) == 2 and 0.5 < found.history_["fold_score"].iloc[0] < 1
 
 
+def fails_on_the_first_row(model, rows, y):
+    if (rows == people()[0][0]).all(axis=1).any():
+        raise ZeroDivisionError("nobody was found")
+    return float(np.mean(model.predict(rows) == y))
+
+
+def test_a_fold_whose_scorer_fails_has_no_say_and_the_reason_is_told():
+    X, y = people()
+    model = retrain(LogisticRegression(), scoring=fails_on_the_first_row, max_score_drop=0.5)
+    told = r"1 of 3 folds have no score \(ZeroDivisionError: nobody was found\)"
+    with pytest.warns(MitigationWarning, match=told):
+        found = model.fit(X, y)
+    assert found.history_["kept"].all() and 0.5 < found.history_["fold_score"].iloc[0] < 1
+    assert "nobody was found" in found._card()
+
+
 @pytest.mark.parametrize("size", [1, 2, 12])
 def test_groups_of_few_rows(size):
     X, y = people()
@@ -256,6 +276,32 @@ def test_groups_of_few_rows(size):
     found = quietly(retrain(), X, y)
     assert found.after_["unseen"]["low"] <= found.after_["unseen"]["value"] < 0.5
     assert found.score_drop_["low"] <= found.score_drop_["value"] <= found.score_drop_["high"]
+    augmenter = FairnessAugmenter(DecisionTreeClassifier(random_state=0), TWINS, random_state=0)
+    assert len(augmenter.fit_resample(X, y)[0]) == 120 + augmenter.n_added_ > 120
+
+
+def test_weights_of_zero_are_one_clear_error_or_rows_that_are_left_out():
+    X, y = people()
+    for weights, words in (
+        (np.zeros(120), "not zero everywhere"),
+        (np.float64(y == 1), "zero for all rows but those of one class, 1: no classifier"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            retrain().fit(X, y, sample_weight=weights)
+    with pytest.raises(ValueError, match="has one value only") as told:
+        retrain().fit(X, y, sample_weight=X[:, 0])
+    left_out = int((X[:, 0] == 0).sum())
+    assert told.value.__notes__ == [f"The {left_out} rows of weight 0 are left out."]
+
+
+def test_a_model_that_predicts_one_class_is_kept_and_augmented_by_nothing():
+    X, y = people()
+    with pytest.warns(MitigationWarning, match="original model is kept.*the same for all rows"):
+        kept = retrain(DummyClassifier()).fit(X, y)
+    assert "the same for all rows" in kept._card() and not len(kept.history_.iloc[1:])
+    augmenter = FairnessAugmenter(DummyClassifier(), TWINS, random_state=0)
+    with pytest.warns(MitigationWarning, match="predicts the same for all rows"):
+        assert len(augmenter.fit_resample(X, y)[0]) == 120
 
 
 def test_a_column_that_alone_tells_the_target_is_kept_and_the_reason_said():
@@ -265,6 +311,7 @@ def test_a_column_that_alone_tells_the_target_is_kept_and_the_reason_said():
     assert found.estimator_ is found.original_estimator_
     assert found.before_["rows"]["value"] == found.before_["unseen"]["value"] == 1
     assert found.history_["reason"].str.contains("score").any()
+    assert "round 1: score fell by" in found._card()
 
 
 def test_a_regressor_without_a_threshold_has_means_of_both_kinds():

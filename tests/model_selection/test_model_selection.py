@@ -540,9 +540,8 @@ def test_sensitive_columns_are_of_no_use_to_scorers_of_twins(people):
     # What is routed to scorers of groups passes them by.
     request = scorer.set_score_request(sensitive_features=False, sample_weight=True)
     assert request.get_metadata_routing().score.requests["sample_weight"]
-    assert not make_audit_scorer(scorer.auditor).get_metadata_routing().consumes(
-        "score", ["sensitive_features"]
-    )
+    routing = make_audit_scorer(scorer.auditor).get_metadata_routing()
+    assert not routing.consumes("score", ["sensitive_features"])
     with pytest.raises(ValueError, match="one row for each row of X"):
         _of_groups()(model, X, y, sensitive_features=beside[:3])
     in_space = make_audit_scorer(TestSGDAuditor(sensitive_features=[0]), space=X, random_state=0)

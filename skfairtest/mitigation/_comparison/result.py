@@ -150,7 +150,7 @@ class MitigationComparison:
         _, sentence, reason = self.recommend()
         sentence = f"{sentence[:1].upper()}{sentence[1:]}."
         paragraphs = [sentence, reason, "\n".join(lines_of_table), self._columns()]
-        paragraphs += [f"{name}: {words}." for name, words in self._remarks()]
+        paragraphs += [f"{name}: {words.rstrip('.')}." for name, words in self._remarks()]
         paragraphs += [self._note(), f"More: {self._more()}"]
         return "\n".join(
             text

@@ -14,6 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from skfairtest import _clock
+from skfairtest.finding._words import change
 from skfairtest.mitigation._averaging.marginalized import averaged
 from skfairtest.mitigation._held_columns import HeldColumns
 from skfairtest.mitigation._retraining.guard import NOT_JUDGED
@@ -115,8 +116,8 @@ def leaves_less(methods: list[Alternative], kept: Alternative) -> str | None:
     return (
         f"A simpler method leaves less at no more cost: {best.name!r} leaves "
         f"{best.found.people.value:.4g} where the {kept.name} model leaves {left:.4g}, and, on "
-        f"average over trainings, the score changes by {-best.verdict.drop.estimate:+.4g} instead "
-        f'of {-cost:+.4g}. See alternatives_; strategy="best" keeps it.'
+        f"average over trainings, the score changes by {change(-best.verdict.drop.estimate)} "
+        f'instead of {change(-cost)}. See alternatives_; strategy="best" keeps it.'
     )
 
 

@@ -13,7 +13,6 @@ of some looks better than it is to the rows that it was chosen by.
 from __future__ import annotations
 
 import inspect
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from scipy import stats
 from sklearn.base import is_classifier
 
 from skfairtest._typing import Floats, Ints, is_real
+from skfairtest.finding._words import message_of
 from skfairtest.mitigation._cached_predictions import CachedPredictions
 from skfairtest.space._rows import take_rows
 
@@ -119,7 +119,7 @@ class HeldOut:
                 else:
                     score = self._score(model, take_rows(self.X, part), part)
                 scores.append(float(score))
-            except ValueError:  # a part without one of the classes, say
+            except Exception:  # a part without one of the classes, say
                 scores.append(np.nan)
         return np.array(scores)
 
@@ -178,6 +178,8 @@ class Guard:
     ----------
     score : float
         The original's score out of fold, the mean over the folds by their sizes.
+    unscored : str
+        Which folds have no score of the original, and why.
     """
 
     def __init__(
@@ -215,7 +217,7 @@ class Guard:
             self._parts.append([np.flatnonzero(number != g) for g in range(self.n_groups)])
         sizes = np.array([fold.size for fold in folds])
         self._shares = sizes / sizes.sum()
-        self._original = self._scores(originals)
+        self._original, self.unscored = self._scores_of(originals)
         self.score = float(self._mean(self._original)[0])
         #: The originals' predictions, where the score counts the right ones.
         self._predicted: list[Values] | None = None
@@ -228,13 +230,25 @@ class Guard:
     def _of(self, things: list[Any]) -> list[Any]:
         return [things[place] for place in self._places if place < len(things)]
 
-    def _scores(self, models: list[Any]) -> Floats:
-        """Scores of the folds, of all rows and without each group; NaN where there is none."""
+    def _scores_of(self, models: list[Any]) -> tuple[Floats, str]:
+        """Scores of the folds, of all rows and without each group, and what failed.
+
+        A fold without a score, as it has no row of one of the classes, say, has NaN; so have folds
+        whose models are not there. What fails in all folds is an error.
+        """
         table = np.full((len(self.folds), 1 + self.n_groups), np.nan)
+        errors: list[Exception] = []
         for scores, fold, model, parts in zip(table, self.folds, models, self._parts, strict=False):
-            with suppress(ValueError):  # a fold without one of the classes, say
+            try:
                 scores[:] = fold.scores(model, parts)
-        return table
+            except Exception as error:
+                errors.append(error)
+        if not errors:
+            return table, ""
+        if len(errors) == min(len(models), len(self.folds)):
+            raise errors[0]
+        name = f"{type(errors[0]).__name__}: {message_of(errors[0])}"
+        return table, f"{len(errors)} of {len(self.folds)} folds have no score ({name})"
 
     def _mean(self, table: Floats) -> Floats:
         """Mean over the folds by their sizes. A fold without a score has no say there."""
@@ -249,7 +263,7 @@ class Guard:
         `spread` is that between trainings, with which the interval is about one training and not
         about the mean of the folds; None takes how far the folds lie apart, which is more.
         """
-        fell = self._original - self._scores(self._of(models))
+        fell = self._original - self._scores_of(self._of(models))[0]
         if spread is None:
             apart = fell[np.isfinite(fell[:, 0]), 0]
             spread = float(np.std(apart, ddof=1)) if len(apart) > 1 else np.inf
@@ -308,6 +322,8 @@ class Guard:
         drop = verdict.drop
         if drop.estimate > self.max_score_drop:
             return f"score fell by {drop.estimate:.4g}"
+        if not np.isfinite(verdict.bound):
+            return "score is not known, as too few rows have one"
         return f"score may have fallen by {verdict.bound:.4g}"
 
 
@@ -318,7 +334,7 @@ def _first_with_score(folds: list[HeldOut], models: list[Any]) -> int:
         try:
             fold.scores(model, [])
             return place
-        except ValueError as error:
+        except Exception as error:
             errors.append(error)
     raise errors[0]
 

@@ -213,10 +213,11 @@ def what_would_tell(verdict: Verdict, n_rows: int, max_score_drop: float) -> str
         words = (
             f"max_score_drop={_rounded_up(max(drop.at_most, 0.0)):g} could be told by these rows"
         )
-        if 0 < room < above:
-            # Both errors fall about as the root of the rows.
-            needed = _rounded_up(n_rows * (above / room) ** 2)
-            words += f", the one that was asked by about {needed:,.0f}"
+        # Both errors fall about as the root of the rows; where the estimate is at the limit, no
+        # number of rows would tell.
+        needed = n_rows * (above / room) ** 2 if 0 < room < above else np.inf
+        if needed < 1e9:
+            words += f", {max_score_drop:g} by about {_rounded_up(needed):,.0f} rows"
         words += "."
         # The bound is 1.7 to 2 errors above the estimate.
         if 1.7 * verdict.spread > 0.7 * above:

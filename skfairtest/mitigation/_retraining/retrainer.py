@@ -37,7 +37,7 @@ from skfairtest.exceptions import (
 )
 from skfairtest.finding._fitted_cards import retrainer_card
 from skfairtest.finding._shown import ShownFinding
-from skfairtest.finding._words import message_of
+from skfairtest.finding._words import change, message_of
 from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._retraining.alternatives import (
@@ -398,6 +398,7 @@ class FairnessRetrainer(
         )
         limit = float(self.max_score_drop)
         guard, judges = (guard_of(task, folds, rows, limit, rng) for rows in (chooses, ~chooses))
+        self._unscored = guard.unscored or judges.unscored
         judge = Judge(task, folds, judges, metrics, rng)
         return Rounds(task, folds, strategy, guard, judge, metrics, stages)
 
@@ -427,7 +428,7 @@ class FairnessRetrainer(
             "original", rounds.originals, rounds.first, before, KEPT_AS_IT_IS, KEPT_AS_IT_IS
         )
         retrained = rounds.tried or Alternative(
-            "retrained", [], None, None, NOT_JUDGED, NOT_JUDGED, note="no round was better"
+            "retrained", [], None, None, NOT_JUDGED, NOT_JUDGED, note=rounds.refusals()
         )
         retrained = retrained._replace(seconds=seconds)
         # A simpler method that was shown to the rows that judge has the verdict of this look.
@@ -452,7 +453,7 @@ class FairnessRetrainer(
 
     def _warn(self, rounds: Rounds, methods: list[Alternative], kept: Alternative) -> None:
         """Say in one warning what the user should know before using the model."""
-        sentences = []
+        sentences = [f"{self._unscored}: these do not count." if self._unscored else ""]
         before = methods[0].found
         assert before is not None, "the original was measured"
         if kept.name == "original":
@@ -462,27 +463,33 @@ class FairnessRetrainer(
                 left = f"{near:.4g} near the data and {uniform:.4g} among uniform inputs"
                 if rounds.strategy.measured == "moved" and before.group is not None:
                     left = f"{before.group.value:.4g} among moved twins"
-                sentences.append(
+                why = "; ".join(filter(None, [rounds.reason, methods[1].note]))
+                sentences += [
                     f"The original model is kept, with {left}: no round of "
                     f"{len(rounds.rows) - 1} was better within "
-                    f"max_score_drop={self.max_score_drop:g} ({rounds.reason}). "
-                    f"{self._what_would_tell} See history_; another strategy=, or an auditor "
-                    "with a larger budget may help."
-                )
+                    f"max_score_drop={self.max_score_drop:g} ({why}).",
+                    self._what_would_tell,
+                    "See history_; another strategy=, or an auditor with a larger budget may help.",
+                ]
+            elif not rounds.varied:
+                sentences.append(f"The original model is kept: {rounds.reason}.")
         elif not kept.verdict.confirmed:
-            sentences.append(
+            drop = kept.verdict.drop
+            sentences += [
                 f"The data cannot tell a drop of max_score_drop={self.max_score_drop:g}: the score "
-                f"of the mitigated model may be {kept.verdict.drop.at_most:.4g} lower "
-                f"({-kept.verdict.drop.estimate:+.4g} on average over trainings). It is kept as it "
-                "changes so few predictions that a drop of more than "
-                f"{kept.verdict.bound:.4g} is unlikely. {self._what_would_tell} Compare the two "
-                "models on more rows, or use original_estimator_."
-            )
+                f"of the mitigated model may be {drop.at_most:.4g} lower "
+                f"({change(-drop.estimate)} on average over trainings). It is kept as it changes "
+                "so few predictions that a drop of more than "
+                f"{kept.verdict.bound:.4g} is unlikely.",
+                self._what_would_tell,
+                "Compare the two models on more rows, or use original_estimator_.",
+            ]
         better = leaves_less(methods, kept)
         if better is not None:
             sentences.append(better)
-        if sentences:
-            warnings.warn(" ".join(sentences), MitigationWarning, stacklevel=users_level())
+        words = " ".join(filter(None, sentences))
+        if words:
+            warnings.warn(words, MitigationWarning, stacklevel=users_level())
 
     # Checks ----------------------------------------------------------------------------------
 
@@ -533,7 +540,12 @@ class FairnessRetrainer(
         auditor = clone(auditor)
         if self.n_jobs is not None and "n_jobs" in auditor.get_params(deep=False):
             auditor.set_params(n_jobs=auditor.n_jobs or self.n_jobs)
-        return kind(task, auditor, rng)
+        try:
+            return kind(task, auditor, rng)
+        except ValueError as error:
+            if task.n_weightless:
+                error.add_note(f"The {task.n_weightless} rows of weight 0 are left out.")
+            raise
 
     # Results ---------------------------------------------------------------------------------
 

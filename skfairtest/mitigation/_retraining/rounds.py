@@ -195,6 +195,8 @@ class Rounds:
         self.stages.tell(self._line())
         if self.strategy.left(self.first, self.first) == 0:
             self.reason = "nothing to mitigate was seen in the original"
+            if not self.varied:
+                self.reason += ", which predicts the same for all rows"
             return False
         return True
 
@@ -345,6 +347,11 @@ class Rounds:
             self.bests, self.n_added, self.verdict = kept.models, kept.n_added, kept.verdict
         for row in self.rows[1:]:
             row["kept"] = row["kept"] and row["round"] <= last
+
+    def refusals(self) -> str:
+        """Say why no round was better, where none was."""
+        words = [f"round {row['round']}: {row['reason']}" for row in self.rows[1:]]
+        return "; ".join(words) or "there was no round"
 
     def _look_again(
         self, best: Alternative, look: int, before: Measurements

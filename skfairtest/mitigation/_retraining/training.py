@@ -61,6 +61,8 @@ class Task:
     ----------
     X, y, weights : table, ndarray, ndarray or None
         The rows that count.
+    n_weightless : int
+        Rows of weight 0, which are left out.
     classes : ndarray or None
         Class labels; None for a regression.
     """
@@ -80,15 +82,17 @@ class Task:
         if self.weights is not None:
             check_takes_weights(estimator)
         self.X, self.y = X, y
+        self.n_weightless = 0
         if self.weights is not None and (self.weights == 0).any():
             counts = np.flatnonzero(self.weights)
+            self.n_weightless = len(y) - len(counts)
             self.X, self.y, self.weights = take_rows(X, counts), y[counts], self.weights[counts]
         self.classes = np.unique(self.y) if is_classifier(estimator) else None
         if self.classes is not None and len(self.classes) < 2 <= len(np.unique(y)):
             raise ValueError(
                 "sample_weight is zero for all rows but those of one class, "
-                f"{self.classes[0]!r}: no classifier can be trained. Give rows of another class a "
-                "positive weight."
+                f"{self.classes.tolist()[0]!r}: no classifier can be trained. Give rows of another "
+                "class a positive weight."
             )
         self.estimator = seeded(estimator, int(rng.integers(2**31 - 1)))
         self.scorer = scorer
