@@ -18,6 +18,7 @@ from skfairtest.exceptions import MitigationWarning
 from skfairtest.mitigation._retraining.guard import NO_DROP, Drop, Guard, Verdict, interval_of
 from skfairtest.mitigation._retraining.judge import Judge, what_would_tell
 from skfairtest.mitigation._retraining.metrics import unseen_share
+from skfairtest.mitigation._retraining.training import Task
 
 pytestmark = pytest.mark.usefixtures("few_inputs")
 TWINS = RandomAuditor(sensitive_features=[0], max_queries=300)
@@ -133,6 +134,22 @@ def test_rows_that_choose_do_not_judge():
     assert not seen["choose"] & seen["judge"]
 
 
+@pytest.mark.parametrize("fell, trained", [(0.2, [15, 5]), (0.05, [15, 5, 10])])
+def test_folds_that_hold_rows_out_again_wait_for_the_first(monkeypatch, fell, trained):
+    n_models, train_all = [], Task.train_all
+
+    def counted(self, folds, added=None):
+        n_models.append(len(folds))
+        return train_all(self, folds, added)
+
+    refused = Verdict(False, False, Drop(fell, fell, fell, 0.2), 0.2)
+    monkeypatch.setattr(Task, "train_all", counted)
+    monkeypatch.setattr(Guard, "look_at", lambda self, models, spread=0.0: refused)
+    monkeypatch.setattr(FairnessRetrainer, "_simple_methods", {})
+    quietly(retrain(max_score_drop=0.1, cv="auto"), *people(200))
+    assert n_models == trained
+
+
 @pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_a_spread_is_that_of_trainings(monkeypatch):
     monkeypatch.setattr(FairnessRetrainer, "_n_estimates", 3_000)
@@ -151,10 +168,13 @@ def test_what_would_tell_names_rows_a_margin_and_smoother_models():
     assert "a smoother one" in words
     assert "smoother" not in what_would_tell(unsure._replace(spread=0.001), 600, 0.01)
     too_much = what_would_tell(unsure._replace(drop=Drop(0.05, 0.0, 0.11, 0.1)), 600, 0.01)
-    assert too_much == "max_score_drop=0.1 could be told by these rows."
+    assert too_much == (
+        "Of the model that was judged, max_score_drop=0.1 could be told by these rows; with a "
+        "larger limit rounds may be chosen that cost more and need more still."
+    )
     at_limit = unsure._replace(drop=Drop(0.02 - 1e-17, -0.01, 0.05, 0.045), spread=0.0)
     words = what_would_tell(at_limit, 600, 0.02)
-    assert words == "max_score_drop=0.045 could be told by these rows."
+    assert "max_score_drop=0.045 could be told by these rows;" in words
     assert what_would_tell(Verdict(True, True, NO_DROP), 600, 0.01) == ""
 
 

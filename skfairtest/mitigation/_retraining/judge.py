@@ -211,6 +211,7 @@ def what_would_tell(verdict: Verdict, n_rows: int, max_score_drop: float) -> str
     words = ""
     if np.isfinite(above):
         words = (
+            "Of the model that was judged, "
             f"max_score_drop={_rounded_up(max(drop.at_most, 0.0)):g} could be told by these rows"
         )
         # Both errors fall about as the root of the rows; where the estimate is at the limit, no
@@ -218,7 +219,8 @@ def what_would_tell(verdict: Verdict, n_rows: int, max_score_drop: float) -> str
         needed = n_rows * (above / room) ** 2 if 0 < room < above else np.inf
         if needed < 1e9:
             words += f", {max_score_drop:g} by about {_rounded_up(needed):,.0f} rows"
-        words += "."
+        # A limit decides which round is chosen, too.
+        words += "; with a larger limit rounds may be chosen that cost more and need more still."
         # The bound is 1.7 to 2 errors above the estimate.
         if 1.7 * verdict.spread > 0.7 * above:
             words += (

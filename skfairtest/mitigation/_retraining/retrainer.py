@@ -115,8 +115,9 @@ class FairnessRetrainer(
         the same ranks, by a `QuantileTransport`, first with the targets of the rows and then rows
         and moved twins under the average of the model's outputs for them. The estimator needs the
         sensitive columns for that: without them it cannot tell a row from the moved twin of another
-        one. "best" retrains as "twins" does and then keeps, of all `alternatives_` that keep the
-        score, the one that leaves least near the rows.
+        one. "best" retrains as "twins" does and then shows rounds and the other `alternatives_` to
+        the rows that judge, in the order of what they leave near the rows, until one keeps the
+        score.
     max_score_drop : float, default=0.01
         How far the score may fall below the original's. A model is kept if the upper bound of the
         drop's interval is no larger. Where the rows are too few to tell a drop of that size, the
@@ -136,7 +137,8 @@ class FairnessRetrainer(
     random_state : int, RandomState or Generator, default=None
         Seed. The same seed gives the same result; models without a seed of their own get one.
     n_jobs : int, default=None
-        Number of models that are trained at the same time. An auditor without `n_jobs` gets it too.
+        Number of models that are trained, or measured, at the same time. An auditor without
+        `n_jobs` gets it too.
     verbose : int, default=0
         1 prints a line per stage and round, and about one a second in between. Callbacks of
         scikit-learn are told of each training.
