@@ -1,4 +1,4 @@
-"""Seconds that TestSGD takes, beside those that its paper reports.
+"""Seconds that TestSGD takes, beside its paper's; how often intervals within strata hold.
 
 Adult (sex, race, age); communities, with five of its eleven continuous attributes and rules of
 up to two conditions, and with all of them and up to two or any number of conditions; ten million
@@ -12,13 +12,14 @@ graphics cards), other cuts of the data and intervals for one rule at a time, so
 reference for the order of magnitude and no race.
 
 Needs the folder of SKFAIRTEST_DATA. Run with ``python examples/benchmarks/bench_groups.py``;
-``--only adult`` runs a part, ``--quick`` takes fewer texts and rows.
+``--only within`` runs a part, here one without data, ``--quick`` takes fewer texts and rows.
 """
 
 import argparse
 import resource
 import time
 import warnings
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -32,6 +33,8 @@ from sklearn.pipeline import make_pipeline
 from skfairtest import InputSpace
 from skfairtest.datasets import make_identity_comments
 from skfairtest.group import TestSGDAuditor, TextSGDAuditor
+from skfairtest.group._inference.counting import Means
+from skfairtest.group._inference.strata import pairs_in_strata, pooled_difference, pooled_ratio
 
 #: Six layers, as in the paper.
 LAYERS = (64, 32, 16, 8, 4)
@@ -76,8 +79,7 @@ def communities(max_attributes, sensitive=None):
     X, crimes = public("communities")
     every = [name for name in X if name.startswith(COMMUNITIES) or "Div" in name]
     model = imputed(network()).fit(X, crimes > crimes.median())
-    settings = {"sensitive_features": sensitive or every, "max_attributes": max_attributes}
-    return X, model, settings
+    return X, model, {"sensitive_features": sensitive or every, "max_attributes": max_attributes}
 
 
 class Cut(ClassifierMixin, BaseEstimator):
@@ -100,15 +102,13 @@ def many_rows(n):
         "hours": rng.integers(0, 60, n),
     })  # fmt: skip
     space = InputSpace(categories={"race": list(range(5))})
-    settings = {"sensitive_features": ["sex", "race", "age"], "space": space}
-    return X, Cut(), settings
+    return X, Cut(), {"sensitive_features": ["sex", "race", "age"], "space": space}
 
 
 def texts(n):
     comments = make_identity_comments(n, random_state=0)
     words = np.array("red tall slow warm wide calm neat pale dry mild".split())
     rng = np.random.default_rng(0)
-    # About as long as a comment on a talk page: 60 words.
     X = [f"{text} {' '.join(rng.choice(words, 50))}" for text in comments.data]
     model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(X, comments.target)
     return X, model, {}
@@ -134,8 +134,41 @@ def run(name, X, model, settings, paper=None):
     print(f"    {auditor.worst_rule_['rule']}: score {auditor.group_fairness_score_:.3f}")
 
 
+def by_errors(x, n, x_out, n_out, z=1.959964):
+    """Intervals by the errors of Greenland and Robins (ratio) and of Sato (difference)."""
+    both, cross = n + n_out, n * n_out
+    top, bottom = (x * n_out / both).sum(1), (x_out * n / both).sum(1)
+    spread = ((cross * (x + x_out) - x * x_out * both) / both**2).sum(1)
+    reach, weight = np.exp(z * np.sqrt(spread / (top * bottom))), (cross / both).sum(1)
+    p = ((n**2 * x_out - n_out**2 * x + cross * (n_out - n) / 2) / both**2).sum(1)
+    q = ((x * (n_out - x_out) + x_out * (n - x)) / (2 * both)).sum(1)
+    gap, ratio = (top - bottom) / weight, top / bottom
+    error = z * np.sqrt(gap * p + q) / weight
+    return (ratio / reach, ratio * reach), (gap - error, gap + error)
+
+
+def within_strata(n_tables, rng):
+    """Print how often 95% intervals of pooled ratios and differences hold the truth."""
+    print("\n  strata    rows   share    rate  ratios   score  errors   score    Sato   p<.05")
+    cases = product((2, 5, 20), (20, 200, 2000), (0.5, 0.1), (0.05, 0.3), (0.0, 0.3))
+    for k, size, share, low, vary in cases:
+        rate, ratio = np.linspace(low, low + 0.4, k), np.linspace(0.8 - vary, 0.8 + vary, k)
+        n, n_out = (np.full((n_tables, k), size * one) for one in (share, 1 - share))
+        x, x_out = (rng.binomial(m.astype(int), p) for m, p in ((n, ratio * rate), (n_out, rate)))
+        rows = np.hstack([n.T, n_out.T])
+        means = Means(np.hstack([x.T, x_out.T]) / rows, rows.astype(int), rows, rows * 0)
+        cells = pairs_in_strata(means, rows, *np.arange(2 * n_tables).reshape(2, -1), binary=True)
+        ours = pooled_ratio(cells, 0.95), pooled_difference(cells, 0.95)
+        truths, told = ((ratio @ rate) / rate.sum(), ((ratio - 1) * rate).mean()), []
+        for one, theirs, truth in zip(ours, by_errors(x, n, x_out, n_out), truths, strict=True):
+            told.append(1 - np.mean((one.low > truth) | (one.high < truth)))
+            told.append(np.mean((theirs[0] <= truth) & (truth <= theirs[1])))
+        said = "".join(f"{100 * one:8.1f}" for one in [*told, (ours[0].homogeneity < 0.05).mean()])
+        print(f"{k:8}{size:8}{share:8}{low:8}{'vary' if vary else 'same':>8}{said}", flush=True)
+
+
 def main():
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", default=[""], help="beginnings of the parts to run")
     parser.add_argument("--quick", action="store_true", help="fewer texts and invented rows")
@@ -158,6 +191,9 @@ def main():
     for name, (make, paper) in cases.items():
         if name.startswith(tuple(asked.only)):
             run(name, *make(), paper=paper)
+    if "within strata".startswith(tuple(asked.only)):
+        np.seterr(invalid="ignore", divide="ignore")
+        within_strata(4000 // few, np.random.default_rng(0))
 
 
 if __name__ == "__main__":
