@@ -23,6 +23,7 @@ True
 
 from __future__ import annotations
 
+import copy
 import inspect
 import typing
 from collections.abc import Iterator
@@ -30,12 +31,63 @@ from dataclasses import is_dataclass
 from functools import cache
 from typing import Any
 
-__all__ = ["TRUSTED_TYPES"]
+from sklearn.base import BaseEstimator
+
+__all__ = ["TRUSTED_TYPES", "without_requests"]
 
 #: Names of the types of skfairtest, to be passed as ``trusted=`` to ``skops.io.load``. If a model
 #: of your own was audited, add its type: ``[*TRUSTED_TYPES, "my_package.MyModel"]``. It is a tuple,
 #: so that nobody changes what all other code in the process trusts.
 TRUSTED_TYPES: tuple[str, ...]
+
+
+def without_requests(estimator: Any) -> Any:
+    """Return a copy of a fitted estimator that requests no metadata, so that skops can write it.
+
+    Since scikit-learn 1.8 a request for metadata (``set_fit_request(sample_weight=True)``) holds
+    the estimator that holds it. skops, up to 0.16 at least, follows that circle until it fails
+    with a RecursionError; with earlier versions it does not trust the request. A model that only
+    predicts has no use for it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A model, pipeline, search or auditor; whatever estimators it holds lose their requests, too.
+
+    Returns
+    -------
+    estimator
+        The copy. It predicts the same. To train it with weights again, set the requests anew.
+
+    Examples
+    --------
+    >>> import sklearn
+    >>> import skops.io
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skfairtest.io import without_requests
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     model = LogisticRegression().set_fit_request(sample_weight=True)
+    >>> model = model.fit([[0], [1]], [0, 1], sample_weight=[1, 2])
+    >>> again = skops.io.loads(skops.io.dumps(without_requests(model)))
+    >>> again.predict([[0], [1]]).tolist() == model.predict([[0], [1]]).tolist()
+    True
+    """
+    copied = copy.deepcopy(estimator)
+    waiting, seen = [copied], set()
+    while waiting:
+        thing = waiting.pop()
+        if id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, BaseEstimator):
+            # The name by which `sklearn.base.clone` hands requests on.
+            vars(thing).pop("_metadata_request", None)
+            waiting += vars(thing).values()
+        elif isinstance(thing, dict):
+            waiting += thing.values()
+        elif isinstance(thing, (list, tuple)):
+            waiting += thing
+    return copied
 
 
 def __getattr__(name: str) -> Any:

@@ -8,12 +8,15 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from imblearn.pipeline import make_pipeline as make_sampler_pipeline
 from light_skops import skops
 from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from skops.io.exceptions import UntrustedTypesFoundException
@@ -34,7 +37,7 @@ from skfairtest import (
 )
 from skfairtest.base import BaseAuditor
 from skfairtest.datasets import make_identity_comments
-from skfairtest.io import TRUSTED_TYPES
+from skfairtest.io import TRUSTED_TYPES, without_requests
 from skfairtest.model_selection import AuditScorer, ConstrainedRefit, ParetoRefit
 from skfairtest.transports import QuantileTransport
 
@@ -224,6 +227,21 @@ def test_augmenter(people):
     assert again.n_added_ == augmenter.n_added_ > 0
     assert_frame_equal(again.fit_resample(X, y)[0], X_more)
     assert Counter(again.fit_resample(X, y)[1]) == Counter(y_more)
+
+
+def test_a_model_that_was_routed_weights_is_written_without_requests(people):
+    X, y = people
+    with sklearn.config_context(enable_metadata_routing=True):
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        coder = ColumnTransformer([("scale", scaler, ["hours"])], remainder="passthrough")
+        last = LogisticRegression().set_fit_request(sample_weight=True)
+        line = make_pipeline(coder, last).fit(X, y, sample_weight=X["points"])
+        search = GridSearchCV(line, {}, cv=2).fit(X, y, sample_weight=X["points"])
+    for model in (line, search.best_estimator_):
+        assert_array_equal(
+            round_trip(without_requests(model)).predict_proba(X), model.predict_proba(X)
+        )
+    assert last.get_metadata_routing().consumes("fit", ["sample_weight"])
 
 
 def test_a_pipeline_with_an_augmenter(people):

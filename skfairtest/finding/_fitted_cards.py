@@ -232,11 +232,14 @@ def retrainer_card(retrainer: Any) -> str:
         kind,
         sentence,
         table=numbers_table(
-            ["", "before", "after"], rows, f"{_capital(measure)}, with intervals; and one pair"
+            ["", "before", "after"],
+            rows,
+            f"{_capital(measure)}, with intervals (95%); and the largest difference of a pair",
         ),
         facts=facts,
-        note="Of the two models themselves, on inputs by which nothing was chosen. "
-        + (_MOVED_NOTE if "moved" in before else _TWINS_NOTE),
+        note="Before and after are what the two models do themselves; nothing was chosen by the inputs "
+        "near the data and uniform ones. "
+        + (_MOVED_NOTE if "moved" in before else _TWINS + _PROXIES),
     )
 
 
@@ -262,7 +265,8 @@ def _alternatives(table: Any) -> list[tuple[str, str]]:
             continue
         text = row["note"]
         if math.isfinite(row[place]):
-            text = f"{number(row[place])} {where}, score {change(-row['score_drop'])} on average"
+            fell = change(-row["score_drop"])
+            text = f"{number(row[place])} {where}, score {fell} on average over trainings"
             if row["note"]:
                 text += f" ({row['note']})"
         lines.append((f"{name} instead", text))

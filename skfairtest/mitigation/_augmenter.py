@@ -83,7 +83,9 @@ class FairnessAugmenter(PackageBase, BaseSampler):
     Notes
     -----
     String columns, categories and missing values stay as they are where the estimator takes them.
-    Added rows are inputs that a search came up with; they need not be realistic.
+    Added rows are inputs that a search came up with; they need not be realistic. A pipeline hands
+    the weights of the rows to its later steps as they are, where there are more rows by then: with
+    weights take `FairnessRetrainer`, which extends them.
 
     References
     ----------

@@ -13,7 +13,12 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample
 
-from skfairtest import FairnessAugmenter, FairnessRetrainer, RandomAuditor
+from skfairtest import (
+    FairnessAugmenter,
+    FairnessRetrainer,
+    RandomAuditor,
+    compare_mitigations,
+)
 from skfairtest.exceptions import MitigationWarning
 from skfairtest.mitigation._retraining.guard import NO_DROP, Drop, Guard, Verdict, interval_of
 from skfairtest.mitigation._retraining.judge import Judge, what_would_tell
@@ -298,6 +303,25 @@ def test_groups_of_few_rows(size):
     assert found.score_drop_["low"] <= found.score_drop_["value"] <= found.score_drop_["high"]
     augmenter = FairnessAugmenter(DecisionTreeClassifier(random_state=0), TWINS, random_state=0)
     assert len(augmenter.fit_resample(X, y)[0]) == 120 + augmenter.n_added_ > 120
+
+
+@slow_sample
+@pytest.mark.filterwarnings("ignore:1 taken as favourable")
+def test_a_comparison_notes_in_its_row_what_a_method_cannot_do_or_is_not_worth():
+    X, y = people()
+    settings = {"sensitive_features": [0], "methods": ["drop", "marginalize"], "cv": 3,
+                "moved": False, "random_state": 0, "progress": False}  # fmt: skip
+    tree = DecisionTreeClassifier(random_state=0)
+    one = X.copy()
+    one[:, 0] = np.arange(120) == 0
+    table = compare_mitigations(tree, one, y, **settings).table
+    assert "has one value only" in table.loc["marginalize", "note"]
+    assert table.loc[["original", "drop"], "accuracy"].notna().all()
+    constant = compare_mitigations(DummyClassifier(), X, y, **settings)
+    assert "treats nobody in the table differently" in constant.recommend().sentence
+    with pytest.warns(UserWarning, match="X seems to hold the target"):
+        alone = compare_mitigations(tree, X, X[:, 0].astype(int), **settings)
+    assert "costs too much" in alone.recommend().sentence
 
 
 def test_weights_of_zero_are_one_clear_error_or_rows_that_are_left_out():
