@@ -37,6 +37,8 @@ MEASURES = (
 WORDS = {
     "selection_rate": "selection rate: share with the favourable prediction",
     "impact_ratio": "impact ratio: rate of the group over the highest rate",
+    "ratio_within": "ratio to the reference within strata, pooled",
+    "difference_within": "difference from the reference within strata, pooled",
 }
 
 
@@ -49,7 +51,8 @@ class SelectionDisplay(Display):
     ----------
     table : DataFrame
         A table from `selection_table`, with the columns `attribute`, `group`, `n`, the measures
-        with their ``_low`` and ``_high`` (and ``_n``, if they are based on other rows), and `note`.
+        with their ``_low`` and ``_high`` (and ``_n``, if they are based on other rows), and `note`;
+        with `stratum`, the groups of each stratum stand together.
 
     Attributes
     ----------
@@ -155,7 +158,10 @@ class SelectionDisplay(Display):
         if len(table) > most:
             largest = np.argsort(-table["n"].to_numpy(dtype=float), kind="stable")[:most]
             table = table.iloc[np.sort(largest)]
-        breaks = np.flatnonzero(table["attribute"].ne(table["attribute"].shift()).to_numpy())
+        heads = table["attribute"].astype(str)
+        if "stratum" in table:
+            heads = heads.where(table["stratum"] == "", heads + ": " + table["stratum"])
+        breaks = np.flatnonzero(heads.ne(heads.shift()).to_numpy())
         # Each attribute has a line of its own above its groups.
         at = np.arange(len(table)) + np.searchsorted(breaks, np.arange(len(table)), side="right")
         n_rows = len(table) + len(breaks)
@@ -163,7 +169,7 @@ class SelectionDisplay(Display):
         for place, group in zip(at, table["group"], strict=True):
             names[place] = shorten(group, 34)
         for place in breaks:
-            names[at[place] - 1] = shorten(table["attribute"].iloc[place], 34)
+            names[at[place] - 1] = shorten(heads.iloc[place], 34)
         ax = axes_for(ax, self, (7.5, 1.3 + ROW * max(3, n_rows)))
         rows_axis(ax, names)
         labels = ax.get_yticklabels()

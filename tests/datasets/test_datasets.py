@@ -10,8 +10,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from skfairtest import selection_table
 from skfairtest.datasets import (
     _response,
+    make_admissions,
     make_biased_classification,
     make_biased_regression,
 )
@@ -292,3 +294,25 @@ def test_known_estimators_reject_what_they_do_not_know(known):
         known("smooth", 0.6).predict(data.assign(job="astronaut"))
     with pytest.raises(TypeError, match="data frame"):
         known("smooth", 0.6).predict(data.to_numpy())
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.7])
+def test_admissions_have_the_ratios_that_they_state(ratio):
+    bunch = make_admissions(200_000, ratio_within=ratio, random_state=0)
+    X, admitted = bunch.data, bunch.target == "admitted"
+    table = selection_table(
+        admitted, sensitive_features=X["gender"], control_features=X["department"], favourable=True
+    )
+    women = table[(table["group"] == "woman") & (table["stratum"] == "")].iloc[0]
+    assert women["impact_ratio"] == pytest.approx(bunch.ratio_overall, rel=0.02)
+    assert women["ratio_within_low"] < bunch.ratio_within < women["ratio_within_high"]
+    assert women["from_rates"] == pytest.approx(bunch.from_rates, abs=0.005)
+    assert women["from_composition"] == pytest.approx(bunch.from_composition, abs=0.005)
+    pd.testing.assert_frame_equal(make_admissions(9, random_state=1).data,
+                                  make_admissions(9, random_state=1).data)  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", [{"n_samples": 0}, {"ratio_within": 1.5}, {"ratio_within": 0}])
+def test_admissions_that_cannot_be(wrong):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+        make_admissions(**wrong)
