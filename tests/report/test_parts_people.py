@@ -18,6 +18,7 @@ from skfairtest.report.parts import part_named
 from skfairtest.report.parts._bounds import CertificatePart
 from skfairtest.report.parts.rows.page import curve
 from skfairtest.report.parts.rows.results import (
+    DifferenceCurve,
     RowsPart,
     WorstRow,
     rows_of,
@@ -163,3 +164,9 @@ def test_a_bound_that_two_inputs_exceed_is_none(report, degree, upper):
         upper is None
     )
     assert ("proven" in words) is (upper is not None)
+
+
+def test_a_section_says_where_nobody_differs(report):
+    alike = with_part(report, RowsPart, n=60, curve=DifferenceCurve(), worst=[], person=None)
+    (block,) = blocks_of(ROWS, alike, "people")
+    assert block.words == "No output changes at all for any of the people who were compared."

@@ -68,6 +68,9 @@ def _people(report: Report) -> list[Any]:
         remarks = map(compared_with, done)
         blocks += [TextBlock(f"People were compared {words}.") for words in remarks if words]
         blocks += _worst_people(done[-1], 5)  # the appendix has all that the report knows
+        if not blocks:
+            words = "No output changes at all for any of the people who were compared."
+            blocks.append(TextBlock(words))
     if report.rows_of_people == "counts":
         blocks.append(TextBlock("Rows of people were left out of this file: rows='counts'.", True))
     for rows in rows_of(report) or [rows_together(report)]:
