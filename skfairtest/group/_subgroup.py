@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest import _clock
 from skfairtest._parameters import check_whole, checked, one_of, whole
 from skfairtest._progress import Progress, with_callbacks
-from skfairtest._typing import Floats
+from skfairtest._typing import Floats, Ints
 from skfairtest._validation import (
     check_table,
     check_takes_weights,
@@ -503,7 +503,7 @@ class SubgroupAuditor(SubgroupResults):
         gives_up: bool,
     ) -> dict[str, Any]:
         """Compare the groups of all frequent rules; returns the results by name."""
-        tables, rows, weights, n_queries, stop, strata = compared
+        tables, rows, weights, n_queries, stop, _ = compared
         began = _clock.now()
         counted = None if weights is None else weights[rows.counts]
         overall = float(np.average(rows.values[rows.counts], weights=counted))
@@ -557,14 +557,22 @@ class SubgroupAuditor(SubgroupResults):
             confidence=self.confidence,
         )
         listed = {name: np.asarray(values) for name, values in short._asdict().items()}
-        in_strata = None
-        if strata is not None:
-            # Each by itself is as sure as all at once are with this critical value.
-            confidence = float(1 - 2 * stats.norm.sf(critical))
-            how = How({"value": rows}, weights, confidence, strata=strata)
-            places = listed["rule"] if len(listed["rule"]) else np.arange(min(10, len(kept)))
-            in_strata = rules_in_strata(how, places, [rules.inside(k) for k in kept[places]])
+        places = listed["rule"] if len(listed["rule"]) else np.arange(min(10, len(kept)))
+        in_strata = self._in_strata(compared, rules, kept[places], places, critical)
         return results | {"overall_": overall, "_short": listed, "_strata": in_strata}
+
+    @staticmethod
+    def _in_strata(
+        compared: _Compared, rules: FrequentRules, chosen: Ints, places: Ints, critical: float
+    ) -> dict[str, Any] | None:
+        """Compare the listed rules within strata, if there are any."""
+        if compared.strata is None:
+            return None
+        # Each by itself is as sure as all at once are with this critical value.
+        confidence = float(1 - 2 * stats.norm.sf(critical))
+        rows = {"value": compared.rows}
+        how = How(rows, compared.weights, confidence, strata=compared.strata)
+        return rules_in_strata(how, places, [rules.inside(rule) for rule in chosen])
 
     def _warn_of_no_disparity(self, values: Floats) -> None:
         """Warn if the metric has the same value in all rows that count."""

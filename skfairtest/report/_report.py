@@ -622,6 +622,9 @@ class AuditReport:
         - Scores and impact ratios of groups have 95% intervals that hold for all groups at once, in
           the population that the rows are a sample of. The limit is exceeded if some group is known
           to break it, and within if every group is known to keep to it.
+        - With ``within=True`` the impact ratio is the smallest one that is pooled within the strata
+          of `control_features`, of any two groups in both directions. Where a group that has an
+          impact ratio has none within strata, the limit is not within.
         - The share of people who get another decision when they are moved is that of the attribute
           with the largest one. Where an attribute has no share, the limit is not within.
 

@@ -101,7 +101,7 @@ def test_figures_are_those_of_the_table(report):
 def test_the_sentence_says_both(report):
     text = " ".join(repr(report).split())
     assert "Impact ratio of f (sex) to m: overall 0.51, within dept 0.99 (0.87 to 1.11" in text
-    assert "points, +0.9 come from the rates" in text and "most comes from arts (-15" in text
+    assert "points, +0.9 come from the rates" in text and "most comes from 'arts' (-15" in text
     assert "The strata were chosen by the user: dept." in text and "proxy" in text
     assert "chosen by the user" not in repr(quick())
     # In files as well, and without what tells of people where these are left out.

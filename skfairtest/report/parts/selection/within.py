@@ -38,7 +38,7 @@ from skfairtest.report.render.blocks import (
     table_of,
     with_interval,
 )
-from skfairtest.report.render.words import group_named, isolate, metric_named
+from skfairtest.report.render.words import group_named, isolate, metric_named, quoted
 
 #: A p-value of homogeneity below which one figure does not sum the strata up.
 UNLIKE = 0.05
@@ -69,7 +69,7 @@ def like_with_like(report: Report) -> str:
         )
         return f"{said} {chosen_by(part)}"
     sentences = [
-        _overall_and_within(part, lowest, within, pooled), _drivers(part, within),
+        _overall_and_within(part, lowest, within, pooled), _drivers(part, lowest, within),
         _unlike(part, within), _rest_on(part, within), _smallest(part, lowest, within),
         chosen_by(part),
     ]  # fmt: skip
@@ -99,8 +99,11 @@ def _written(part: SelectionPart, value: Any) -> str:
     return f"{100 * real(value):+.1f}" if part.has_ratios else f"{real(value):+.3g}"
 
 
-def _drivers(part: SelectionPart, within: WithinStrata) -> str:
-    """What rates and composition make of the difference, and the strata that make most of it."""
+def _drivers(part: SelectionPart, group: GroupRates, within: WithinStrata) -> str:
+    """What rates and composition make of the difference, and the strata that make most of it.
+
+    Nobody asks where a difference comes from that may be chance.
+    """
     gap = real(within.from_rates) + real(within.from_composition)
     whole, rates, rest = (
         _written(part, one) for one in (gap, within.from_rates, within.from_composition)
@@ -110,8 +113,8 @@ def _drivers(part: SelectionPart, within: WithinStrata) -> str:
         f"within strata and {rest} from which strata people are in"
     )
     most = [one for one in within.strata if _made(one) * gap > 0.1 * gap**2]
-    if most:
-        told = [f"{isolate(one.stratum)} ({_written(part, _made(one))})" for one in most[:3]]
+    if most and not real(group.ratio.high) >= 1:
+        told = [f"{quoted(one.stratum)} ({_written(part, _made(one))})" for one in most[:3]]
         said += f"; most comes from {listed(told)}"
     return f"{said}."
 
