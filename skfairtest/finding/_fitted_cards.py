@@ -237,8 +237,8 @@ def retrainer_card(retrainer: Any) -> str:
             f"{_capital(measure)}, with intervals (95%); and the largest difference of a pair",
         ),
         facts=facts,
-        note="Before and after are what the two models do themselves; nothing was chosen by the inputs "
-        "near the data and uniform ones. "
+        note="Before and after are what the two models do themselves; nothing was chosen by the "
+        "inputs near the data and uniform ones. "
         + (_MOVED_NOTE if "moved" in before else _TWINS + _PROXIES),
     )
 
