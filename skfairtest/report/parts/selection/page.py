@@ -183,9 +183,6 @@ def groups_at_once(report: Report) -> list[TableBlock]:
         columns["ratio to the highest"] = lambda key: (
             fixed(rates[key].ratio.value) if key in rates else ABSENT
         )
-    if rates and part.has_ratios and part.control_features:
-        head = f"ratio within {isolate(part.control_features)}"
-        columns[head] = lambda key: within_text(rates.get(key))
     directions = commonest_directions(counted)
     for name in directions:
         columns[f"would get {name}"] = partial(_would_get, counted, name)
@@ -243,14 +240,6 @@ def most_concerned(
     order = {name: place for place, name in enumerate(attributes)}
     kept = sorted(keys, key=weight)[:most]
     return sorted(kept, key=lambda key: (order.get(key[0], len(order)), keys.index(key)))
-
-
-def within_text(group: GroupRates | None) -> str:
-    """The pooled ratio of a group within strata; the reference has none."""
-    if group is None or group.within is None:
-        return ABSENT
-    ratio = group.within.ratio
-    return with_interval(ratio.value, ratio.low, ratio.high, fixed)
 
 
 def _rate(group: GroupRates, metric: str) -> str:

@@ -5,6 +5,7 @@ Whoever runs an audit chooses the strata, and all that is said of them says so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -55,12 +56,12 @@ def chosen_by(part: SelectionPart) -> str:
 def like_with_like(report: Report) -> str:
     """The group that gets least, on the whole and within strata, and where the gap comes from."""
     part = report.first(SelectionPart)
-    compared = [(group, group.within) for group in part.alone(report) if group.within is not None]
-    if not part.control_features or not compared:
-        return ""
     figure_of = ratio_of if part.has_ratios else rate_of
-    lowest, _ = farthest([group for group, _ in compared], figure_of)
-    within = next(within for group, within in compared if group is lowest)
+    known = [group for group in part.alone(report) if not math.isnan(figure_of(group))]
+    lowest = farthest(known, figure_of)[0] if known else GroupRates(attribute="", group="")
+    within = lowest.within
+    if not part.control_features or within is None:
+        return ""
     pooled = within.ratio if part.has_ratios else within.difference
     if not within.n_strata or pooled.value is None:
         said = (
@@ -115,7 +116,7 @@ def _drivers(part: SelectionPart, group: GroupRates, within: WithinStrata) -> st
     most = [one for one in within.strata if _made(one) * gap > 0.1 * gap**2]
     if most and not real(group.ratio.high) >= 1:
         told = [f"{quoted(one.stratum)} ({_written(part, _made(one))})" for one in most[:3]]
-        said += f"; most comes from {listed(told)}"
+        said += f"; the largest parts come from {listed(told)}"
     return f"{said}."
 
 
@@ -128,9 +129,14 @@ def _unlike(part: SelectionPart, within: WithinStrata) -> str:
         return ""
     what = "ratio" if part.has_ratios else "difference"
     return (
-        f"The {what} is not the same in all strata (p = {number(within.homogeneity, 2)}): read "
+        f"The {what} is not the same in all strata ({_p_value(within.homogeneity)}): read "
         "them one by one."
     )
+
+
+def _p_value(p: float | None) -> str:
+    least = 0.001
+    return f"p < {least}" if p is not None and p < least else f"p = {figure(p, 2)}"
 
 
 def _rest_on(part: SelectionPart, within: WithinStrata) -> str:
@@ -250,7 +256,7 @@ def strata_tables(report: Report) -> Iterable[Any]:
         "group": lambda one: named(one[0]),
         "reference": lambda one: one[1].reference,
         f"difference within strata{unit}": partial(_difference, part),
-        "same in all strata": lambda one: f"p = {figure(one[1].homogeneity, 2)}",
+        "same in all strata": lambda one: _p_value(one[1].homogeneity),
         "strata with both": lambda one: count(one[1].n_strata),
         "their rows": lambda one: count(one[1].n),
     }
