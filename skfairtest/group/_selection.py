@@ -144,8 +144,9 @@ def selection_table(
       Miettinen and Nurminen's score test [5]_, which also holds for many strata of a few rows each;
       those of means are Student's.
     - `homogeneity_ratio` and `homogeneity_difference`, p-values of the hypothesis that the strata
-      have one ratio, or one difference (Tarone's score test [6]_); for a small one read the strata,
-      as one figure does not sum them up.
+      have one ratio, or one difference (Tarone's score test [6]_; of means an F test, which takes
+      values to vary alike in all strata); for a small one read the strata, as one figure does not
+      sum them up.
     - `n_strata` and `n_within`, the strata that have rows of both, and their rows of both: all that
       pooled figures rest on.
     - `from_rates` and `from_composition`, which add up to the difference of the group's rate from

@@ -304,6 +304,7 @@ def test_decomposition_by_hand():
     np.testing.assert_allclose(composition, 0, atol=1e-12)
 
 
+@slow_sample
 def test_parts_add_up_to_the_difference():
     X, _, predicted, rng = applicants()
     X["dept"] = np.where((X["race"] == "c") & (X["dept"] == "A"), "only c", X["dept"])
@@ -378,6 +379,14 @@ def test_means_within_strata():
     parts = groups["from_rates"] + groups["from_composition"]
     gap = groups["mean_prediction"] - groups["mean_prediction"][reference]
     np.testing.assert_allclose(parts, gap, atol=1e-12)
+    # That of an interaction in least squares.
+    many = np.column_stack([design, design[:, :1] * design[:, 2:]])
+    rest, all_rest = (
+        np.sum((outputs - d @ np.linalg.lstsq(d, outputs, rcond=None)[0]) ** 2)
+        for d in (design, many)
+    )
+    far = (rest - all_rest) / 2 / (all_rest / (len(X) - 6))
+    assert groups["homogeneity_difference"][other] == pytest.approx(stats.f.sf(far, 2, len(X) - 6))
     single = selection_table(
         outputs[:4], sensitive_features=list("fmfm"), control_features=list("aabb")
     )
@@ -387,6 +396,7 @@ def test_means_within_strata():
 # Input ---------------------------------------------------------------------------------------
 
 
+@slow_sample
 def test_chunks_give_the_same_table():
     X, y, predicted, rng = applicants()
     X = X.assign(y=y, predicted=predicted, weight=rng.random(len(X)))

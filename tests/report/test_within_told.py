@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 from report_samples import usual
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from tiers import slow_sample
 from typed_reports import part, with_part
 
 from skfairtest import Limits, RandomAuditor, audit, audit_models, selection_table
@@ -74,7 +75,7 @@ def quick(model=None, table=X, **more):
 
 @pytest.fixture(scope="module")
 def report():
-    return look(control_features=["dept"])
+    return quick(control_features=["dept"])
 
 
 def test_figures_are_those_of_the_table(report):
@@ -210,6 +211,7 @@ def test_an_earlier_report_with_other_strata_is_not_taken_over(report):
     assert part(other, SelectionPart).control_features == ""
 
 
+@slow_sample
 def test_reports_are_compared_within_strata(report):
     table = report.compare(quick(Admits(bonus=-0.2), control_features=["dept"]))
     assert table.loc["smallest impact ratio within strata", "says"] == "lower"

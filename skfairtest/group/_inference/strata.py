@@ -130,9 +130,10 @@ def pooled_difference(cells: Cells, confidence: float) -> Pooled:
         if cells.sides.binary:
             bounds = _by_score(cells, _difference_score, value, (-1.0, 1.0), confidence)
         else:
-            cells = _with_variances(cells)
-            half = _error_of_means(cells, confidence) / weight
-            bounds = value - half, value + half, _homogeneity(cells, _mean_score, value)
+            variance, freedom = _variance_within(cells)
+            half = _error_of_means(cells, variance, confidence) / weight
+            p = _same_means(cells, value, variance, freedom)
+            bounds = value - half, value + half, p
     return _where(weight > 0, value, *bounds)
 
 
@@ -174,12 +175,6 @@ def _difference_score(sides: Sides, difference: Floats) -> _Score:
     variance = inside * (1 - inside) / n + outside * (1 - outside) / n_out
     away = share - share_out - difference
     return _Score(away, variance * both / (both - 1), np.ones(len(away)))
-
-
-def _mean_score(sides: Sides, difference: Floats) -> _Score:
-    away = sides.difference - difference
-    variance = sides.variance / sides.n + sides.variance_out / sides.n_out
-    return _Score(away, variance, np.ones(len(away)))
 
 
 def _by_score(
@@ -224,30 +219,49 @@ def _homogeneity(cells: Cells, score: Score, estimate: Floats) -> Floats:
     return np.where(freedom > 0, p, np.nan)
 
 
-def _with_variances(cells: Cells) -> Cells:
-    """Give groups of one row in a stratum the variance that the pair has within the others."""
-    sides, parts = cells.sides, []
-    for n, variance in ((sides.n, sides.variance), (sides.n_out, sides.variance_out)):
+def _variance_within(cells: Cells) -> tuple[Floats, Floats]:
+    """The variance of values within groups and strata of each pair, and its degrees of freedom."""
+    freedom, squares = np.zeros((2, cells.n_pairs))
+    for n, variance in _sides_of(cells.sides):
         known = (n > 1) & np.isfinite(variance)
-        parts.append((known, np.where(known, n - 1, 0.0), np.where(known, variance, 0.0)))
-    freedom, whole = np.zeros((2, cells.n_pairs))
-    for _, weight, variance in parts:
-        freedom, whole = freedom + cells.total(weight), whole + cells.total(weight * variance)
-    whole = whole / freedom
-    own, out = (np.where(k, variance, whole[cells.place]) for k, _, variance in parts)
-    return cells._replace(sides=sides._replace(variance=own, variance_out=out))
+        freedom = freedom + cells.total(np.where(known, n - 1, 0.0))
+        squares = squares + cells.total(np.where(known, (n - 1) * variance, 0.0))
+    return squares / freedom, freedom
 
 
-def _error_of_means(cells: Cells, confidence: float) -> Floats:
+def _sides_of(sides: Sides) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    return (sides.n, sides.variance), (sides.n_out, sides.variance_out)
+
+
+def _error_of_means(cells: Cells, within: Floats, confidence: float) -> Floats:
     """How far the weighted sum of differences of means may be from the truth."""
-    sides, whole, squares = cells.sides, np.zeros(cells.n_pairs), np.zeros(cells.n_pairs)
-    for n, variance in ((sides.n, sides.variance), (sides.n_out, sides.variance_out)):
-        part = cells.weight**2 * variance / n
+    whole, squares = np.zeros((2, cells.n_pairs))
+    for n, variance in _sides_of(cells.sides):
+        known = (n > 1) & np.isfinite(variance)
+        part = cells.weight**2 * np.where(known, variance, within[cells.place]) / n
         whole = whole + cells.total(part)
         # Where a variance is borrowed, one degree of freedom is hardly too many.
         squares = squares + cells.total(part**2 / np.maximum(n - 1, 1))
     freedom = np.maximum(whole**2 / squares, 1)
     return np.asarray(stats.t.isf((1 - confidence) / 2, freedom) * np.sqrt(whole))
+
+
+def _same_means(cells: Cells, value: Floats, variance: Floats, freedom: Floats) -> Floats:
+    """P-value of one difference of means in all strata: the F test of an interaction.
+
+    It takes values to vary alike in all strata. Variances of each stratum by itself are known too
+    badly where groups have a few rows in it.
+
+    References
+    ----------
+    .. [1] Scheffe, H. (1959). The Analysis of Variance. Wiley.
+    """
+    sides = cells.sides
+    away = (sides.difference - value[cells.place]) ** 2 / (1 / sides.n + 1 / sides.n_out)
+    strata = np.bincount(cells.place, minlength=cells.n_pairs) - 1
+    far = cells.total(away) / variance / np.maximum(strata, 1)
+    p: Floats = stats.f.sf(far, np.maximum(strata, 1), np.maximum(freedom, 1))
+    return np.where((strata > 0) & (freedom > 0), p, np.nan)
 
 
 # The smallest ratio, and where a difference comes from --------------------------------------------
