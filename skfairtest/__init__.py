@@ -43,7 +43,12 @@ _NAMES = {
         "compare_mitigations",
         "estimate_discrimination",
     ],
-    "model_selection": ["constrained_refit", "make_audit_scorer", "pareto_refit"],
+    "model_selection": [
+        "AlternativesSearchCV",
+        "constrained_refit",
+        "make_audit_scorer",
+        "pareto_refit",
+    ],
     "report": ["AuditReport", "Limits", "audit", "audit_models"],
     "space._constraints": ["Allowed", "Implies", "Is", "Linear", "Order"],
     "space._space": ["InputSpace"],

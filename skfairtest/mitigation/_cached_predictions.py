@@ -63,6 +63,11 @@ class CachedPredictions:
         look_up.__name__ = name  # by which scorers tell probabilities from labels
         return look_up
 
+    @property
+    def asked(self) -> list[str]:
+        """Methods of the model that are known, given or asked."""
+        return list(self._known)
+
     def __sklearn_tags__(self) -> Any:
         """Tags of the model."""
         return self.model.__sklearn_tags__()

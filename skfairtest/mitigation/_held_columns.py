@@ -43,8 +43,9 @@ class HeldColumns(TransformerMixin, BaseEstimator):
             for place in self.columns
         }
         held = pd.DataFrame(columns)
-        # Missing values are values here: astype(str) keeps them apart from all others.
-        number = held.astype(str).groupby(list(held), sort=False).ngroup().to_numpy()
+        # Missing values are values here, as words or not.
+        groups = held.astype(str).groupby(list(held), sort=False, dropna=False)
+        number = groups.ngroup().to_numpy()
         first = int(np.flatnonzero(number == np.bincount(number).argmax())[0])
         self.row_ = take_rows(X, np.array([first]))
         return self

@@ -30,7 +30,7 @@ from skfairtest.oracle._rows import ComparedRows, RowComparison
 from skfairtest.oracle._twin_tables import AsTheyAre, TwinRows
 from skfairtest.report._types import PartResult, R
 from skfairtest.space._rows import slice_rows
-from skfairtest.space._sensitive_features import rows_not_in_model
+from skfairtest.space._sensitive_features import sensitive_values
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox.registry import Readings
 
@@ -343,17 +343,7 @@ class AuditContext:
 
     def sensitive_values(self, rows: Ints) -> pd.DataFrame:
         """The sensitive attributes of rows of the data, one column each; a one-hot group is one."""
-        values, Z = {}, self.space.data[rows]
-        for j in self.space.sensitive.tolist():
-            column, encoded = self.space.domain.columns[j], Z[:, j]
-            taken = np.full(len(encoded), None, dtype=object)
-            known = ~np.isnan(encoded)
-            taken[known] = column.shown(encoded[known])
-            values[str(column.name)] = pd.Series(taken).infer_objects()
-        not_in_model = rows_not_in_model(self.not_in_model, rows)
-        if not_in_model is not None:
-            values |= {str(name): not_in_model[name] for name in not_in_model}
-        return pd.DataFrame(values)
+        return sensitive_values(self.space, rows, self.not_in_model)
 
     def offer(self, label: str, pair: Pair, twins: Floats, shown_by: str) -> None:
         """Keep the pair, if it is the one of its search that differs most so far."""

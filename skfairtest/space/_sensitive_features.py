@@ -222,6 +222,24 @@ def rows_not_in_model(not_in_model: pd.DataFrame | None, rows: Ints) -> pd.DataF
     return None if not_in_model is None else not_in_model.iloc[rows].reset_index(drop=True)
 
 
+def sensitive_values(space: Any, rows: Ints, not_in_model: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the sensitive attributes of rows of a space's data, and those outside the model.
+
+    One column each; a one-hot group is one.
+    """
+    values, Z = {}, space.data[rows]
+    for j in space.sensitive.tolist():
+        column, encoded = space.domain.columns[j], Z[:, j]
+        taken = np.full(len(encoded), None, dtype=object)
+        known = ~np.isnan(encoded)
+        taken[known] = column.shown(encoded[known])
+        values[str(column.name)] = pd.Series(taken).infer_objects()
+    outside = rows_not_in_model(not_in_model, rows)
+    if outside is not None:
+        values |= {str(name): outside[name] for name in outside}
+    return pd.DataFrame(values)
+
+
 def index_of(X: Any) -> Any:
     """Return the index of pandas; None for other tables."""
     return X.index if isinstance(X, (pd.DataFrame, pd.Series)) else None

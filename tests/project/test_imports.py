@@ -30,7 +30,8 @@ FLOORS = [
     {"transports"},
     {"individual", "group"},
     {"exact"},  # begins with the search of an individual tester
-    {"model_selection", "mitigation"},
+    {"mitigation"},
+    {"model_selection"},  # methods of mitigation are candidates, too
     {"inspection"},  # shows what all below have found
     {"datasets", "report"},
     {"testing"},  # for tests of users: of auditors, and of models by limits of a report
