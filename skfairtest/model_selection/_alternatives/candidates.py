@@ -20,52 +20,23 @@ COLUMNS = "columns"
 
 
 class Candidate(NamedTuple):
-    """Something that may be trained in place of the original.
+    """Something that may be trained in place of the original."""
 
-    Attributes
-    ----------
-    name : str
-        Its name, which no other has.
-    kind : str
-        Where it comes from.
-    estimator : estimator
-        Unfitted; None where `reason` says why there is none.
-    params : dict
-        What was set in the original, or is to be known of it.
-    steps : tuple of str
-        Steps of pipelines of our own that stand around the user's estimator: parameters of `fit`
-        are for what is inside.
-    reason : str
-        Why it cannot be trained; else empty.
-    """
-
-    name: str
-    kind: Kind
-    estimator: Any
-    params: dict[str, Any]
-    steps: tuple[str, ...] = ()
-    reason: str = ""
+    name: str  # which no other has
+    kind: Kind  # where it comes from
+    estimator: Any  # unfitted; None where `reason` says why
+    params: dict[str, Any]  # what was set in the original
+    steps: tuple[str, ...] = ()  # of our own pipeline around the user's estimator
+    reason: str = ""  # why it cannot be trained; else empty
 
 
 class Space(NamedTuple):
-    """All that is searched, in its four kinds.
+    """All that is searched, in its four kinds."""
 
-    Attributes
-    ----------
-    distributions : list of dict
-        Distributions of parameters.
-    estimators : list of tuple of str and estimator
-        Other models by their names.
-    methods : list of str
-        Methods of mitigation.
-    columns : bool
-        Whether columns are left out.
-    """
-
-    distributions: list[dict[str, Any]]
-    estimators: list[tuple[str, Any]]
-    methods: list[str]
-    columns: bool
+    distributions: list[dict[str, Any]]  # of parameters
+    estimators: list[tuple[str, Any]]  # other models by their names
+    methods: list[str]  # of mitigation
+    columns: bool  # whether columns are left out
 
     @property
     def not_searched(self) -> list[str]:
@@ -159,7 +130,7 @@ def without_columns(
     for name, place in columns:
         held = Pipeline([("hold", HeldColumns([place])), ("model", clone(estimator))])
         made = names.unique(f"without {name}")
-        yield Candidate(made, COLUMNS, held, {"column": name}, ("model",))
+        yield Candidate(made, "columns", held, {"column": name}, ("model",))
 
 
 def carrying_columns(difference: Callable[[list[int]], float], n: int) -> list[int]:

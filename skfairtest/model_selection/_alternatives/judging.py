@@ -54,15 +54,14 @@ class Changes(NamedTuple):
         return np.where(np.isfinite(self.reach), self.value + self.reach, np.inf)
 
 
-def changes_of(gains: Floats, trainings: Floats | None, rng: np.random.Generator) -> Changes:
+def changes_of(gains: Floats, rng: np.random.Generator) -> Changes:
     """Estimate changes with simultaneous intervals.
 
     Parameters
     ----------
-    gains : ndarray of shape (n_candidates, n_measures, 1 + n_parts)
-        Gain against the original on all rows, and without each part of them.
-    trainings : ndarray of shape (n_candidates, n_measures, n_trainings), or None
-        Gain of each training on all rows; None where the trainings are taken as they are.
+    gains : ndarray of shape (n_candidates, n_measures, n_trainings, 1 + n_parts)
+        Gain of each training against the original on all rows, and without each part of them. One
+        training is taken as it is.
     rng : Generator
         Draws how far the largest of all deviations is.
 
@@ -73,28 +72,42 @@ def changes_of(gains: Floats, trainings: Floats | None, rng: np.random.Generator
     .. [2] Chernozhukov, V., Chetverikov, D., & Kato, K. (2013). Gaussian approximations and
        multiplier bootstrap for maxima of sums of high-dimensional random vectors. Annals of
        Statistics 41, 2786-2819.
+    .. [3] Satterthwaite, F. E. (1946). An approximate distribution of estimates of variance
+       components. Biometrics Bulletin 2(6), 110-114.
     """
-    value, without = gains[..., 0], gains[..., 1:]
-    n_parts = without.shape[-1]
-    rows = (without - without.mean(axis=-1, keepdims=True)) * np.sqrt((n_parts - 1) / n_parts)
-    deviations, freedom = [rows], [n_parts - 1]
-    spread = None
-    if trainings is not None:
-        n = trainings.shape[-1]
-        spread = trainings.std(axis=-1, ddof=1)
-        around = trainings - trainings.mean(axis=-1, keepdims=True)
-        deviations.append(around * np.sqrt((1 + 1 / n) / (n - 1)))
-        freedom.append(n - 1)
-    variances = np.array([(part**2).sum(axis=-1) for part in deviations])
-    variance = variances.sum(axis=0)
-    error = np.sqrt(variance)
+    n, n_parts = gains.shape[2], gains.shape[3] - 1
+    mean = gains.mean(axis=2)
+    parts = _around(mean[..., 1:]) * np.sqrt((n_parts - 1) / n_parts)
+    rows = (parts**2).sum(axis=-1)
+    deviations, spread, between, by_rows = [parts], None, np.zeros_like(rows), np.zeros_like(rows)
+    if n > 1:
+        of_trainings = _around(gains[..., 0])
+        between = (of_trainings**2).sum(axis=-1) / (n - 1)
+        # Trainings differ on few rows more than they would on many: what differs because of the
+        # rows is left out, where that is known well enough.
+        of_rows = _around((gains - mean[:, :, None])[..., 1:])
+        by_rows = (of_rows**2).sum(axis=(2, 3)) * (n_parts - 1) / n_parts / (n - 1)
+        deviations.append(of_trainings * np.sqrt((1 + 1 / n) / (n - 1)))
+        spread = np.sqrt(np.maximum(0.0, between - by_rows))
+    error = np.sqrt(rows + between * (1 + 1 / n))
     known = np.isfinite(error) & (error > 0)
     level = _level(np.concatenate([part[known] for part in deviations], axis=-1), error[known], rng)
-    # Welch and Satterthwaite: as many degrees of freedom as the larger of both variances has.
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = (variances / variance) ** 2 / np.array(freedom).reshape(-1, 1, 1)
-        reach = error * stats.t.isf(level / 2, 1 / shares.sum(axis=0))
-    return Changes(value, error, np.where(error == 0, 0.0, reach), spread)
+
+    def reach(of_training: Floats) -> Floats:
+        # Welch and Satterthwaite: variances that are known badly make the interval longer.
+        variance = rows + of_training * (1 + 1 / n)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares = (rows / variance) ** 2 / (n_parts - 1)
+            shares += (between * (1 + 1 / n) / variance) ** 2 / max(1, n - 1)
+            return np.sqrt(variance) * stats.t.isf(level / 2, np.maximum(1.0, 1 / shares))
+
+    whole = np.fmin(reach(between), reach(np.maximum(0.0, between - by_rows)))
+    return Changes(mean[..., 0], error, np.where(error == 0, 0.0, whole), spread)
+
+
+def _around(values: Floats) -> Floats:
+    """Deviations from the mean of the last axis."""
+    return values - values.mean(axis=-1, keepdims=True)
 
 
 def _level(deviations: Floats, error: Floats, rng: np.random.Generator) -> float:

@@ -23,6 +23,7 @@ from skfairtest.mitigation._cached_predictions import CachedPredictions, score_o
 from skfairtest.mitigation._shares import judge
 from skfairtest.model_selection._scorer import AuditScorer
 from skfairtest.space._rows import take_rows
+from skfairtest.space._sensitive_features import index_of
 from skfairtest.space._space import InputSpace
 
 #: Groups of a smaller share of the rows are not compared, as in an audit.
@@ -43,22 +44,12 @@ OF_REGRESSORS = {
 
 
 class Sample(NamedTuple):
-    """Some rows of the table, in parts that are left out in turn.
+    """Some rows of the table, in parts that are left out in turn."""
 
-    Attributes
-    ----------
-    rows : ndarray of int of shape (n,)
-        Which rows of the table they are.
-    y, weights : ndarray of shape (n,), or None
-        Their targets and weights.
-    parts : ndarray of int of shape (n,)
-        The part of each.
-    """
-
-    rows: Ints
-    y: NDArray[Any]
-    weights: Floats | None
-    parts: Ints
+    rows: Ints  # which rows of the table
+    y: NDArray[Any]  # their targets
+    weights: Floats | None  # None where there are none
+    parts: Ints  # the part of each, -2 for none
 
     @property
     def kept(self) -> Bools:
@@ -150,45 +141,21 @@ class ComparedGroups:
 
 @dataclass(frozen=True)
 class Measured:
-    """What all measures need to know of the table.
+    """What all measures need to know of the table."""
 
-    Attributes
-    ----------
-    groups : ComparedGroups or None
-        Groups of all rows, where some measure compares groups.
-    sensitive : DataFrame or None
-        Sensitive values of all rows.
-    not_in_model : DataFrame or None
-        Those of them that the model does not take.
-    space : InputSpace or None
-        The domain, for twins.
-    favourable : list, float or "mean"
-        What is favourable.
-    classes : ndarray or None
-        Class labels; None for a regression.
-    """
-
-    groups: ComparedGroups | None
-    sensitive: pd.DataFrame | None
-    not_in_model: pd.DataFrame | None
-    space: InputSpace | None
-    favourable: Any
-    classes: NDArray[Any] | None
+    groups: ComparedGroups | None  # of all rows, where groups are compared
+    sensitive: pd.DataFrame | None  # sensitive values of all rows
+    not_in_model: pd.DataFrame | None  # those that the model does not take
+    space: InputSpace | None  # the domain, for twins
+    favourable: Any  # what is favourable: labels, a number, or "mean"
+    classes: NDArray[Any] | None  # None for a regression
 
 
 class Answers(NamedTuple):
-    """What a model answers for the rows of a sample, in their order.
+    """What a model answers for the rows of a sample, in their order."""
 
-    Attributes
-    ----------
-    predictions : dict of str to ndarray
-        By the method that gave them.
-    own : dict of str to ndarray
-        What measures have asked the model itself: a value for each row, or for each subset.
-    """
-
-    predictions: dict[str, NDArray[Any]]
-    own: dict[str, Floats]
+    predictions: dict[str, NDArray[Any]]  # by the method that gave them
+    own: dict[str, Floats]  # what measures asked it: for each row or subset
 
 
 class Measure:
@@ -199,7 +166,7 @@ class Measure:
     #: Whether the model itself is asked, on the worker that has trained it.
     asks = False
 
-    def ask(self, model: Any, X: Any, sample: Sample, parts: bool) -> Floats:
+    def ask(self, model: Any, X: Any, sample: Sample) -> Floats:
         """What is to be asked of the model itself."""
         raise NotImplementedError
 
@@ -288,7 +255,7 @@ class Twins(Measure):
     def __init__(self, measured: Measured) -> None:
         self._measured = measured
 
-    def ask(self, model: Any, X: Any, sample: Sample, parts: bool) -> Floats:
+    def ask(self, model: Any, X: Any, sample: Sample) -> Floats:
         """Compare each row with its twins."""
         assert self._measured.space is not None, "made for twins"
         judged = judge(model, self._measured.space, X, {"threshold": None})
@@ -312,19 +279,20 @@ class Audited(Measure):
     def __init__(self, scorer: AuditScorer, name: str, measured: Measured) -> None:
         self.scorer, self.name, self._measured = scorer, name, measured
 
-    def ask(self, model: Any, X: Any, sample: Sample, parts: bool) -> Floats:
-        """Audit the model on all rows; with `parts`, also without each part."""
-        subsets = sample.subsets if parts else sample.subsets[:1]
-        return np.array([0.0 - self._audit(model, X, sample, rows) for rows in subsets])
+    def ask(self, model: Any, X: Any, sample: Sample) -> Floats:
+        """Audit the model on all rows, and without each part."""
+        return np.array([0.0 - self._audit(model, X, sample, rows) for rows in sample.subsets])
 
     def _audit(self, model: Any, X: Any, sample: Sample, rows: Ints) -> float:
-        extra = {}
+        extra: dict[str, Any] = {}
+        X = take_rows(X, rows)
         if self._measured.not_in_model is not None:
             outside = self._measured.not_in_model.iloc[sample.rows[rows]]
-            extra["sensitive_features"] = outside.reset_index(drop=True)
+            index = index_of(X)
+            extra["sensitive_features"] = outside if index is None else outside.set_index(index)
         if sample.weights is not None:
             extra["sample_weight"] = sample.weights[rows]
-        return self.scorer(model, take_rows(X, rows), sample.y[rows], **extra)
+        return self.scorer(model, X, sample.y[rows], **extra)
 
     def joined(self, own: list[Floats], places: list[Ints], n: int) -> Floats:
         """The mean over the folds, and without each of them: parts are folds there."""
@@ -349,10 +317,11 @@ class Metric(Measure):
         assert sensitive is not None, "read where there are functions"
 
         def value(rows: Ints) -> float:
-            extra = {} if sample.weights is None else {"sample_weight": sample.weights[rows]}
-            shown = sensitive.iloc[sample.rows[rows]]
-            if shown.shape[1] == 1:
-                shown = shown.iloc[:, 0]
+            extra: dict[str, Any] = (
+                {} if sample.weights is None else {"sample_weight": sample.weights[rows]}
+            )
+            shown: Any = sensitive.iloc[sample.rows[rows]]
+            shown = shown.iloc[:, 0] if shown.shape[1] == 1 else shown
             return float(
                 self.function(sample.y[rows], predicted[rows], sensitive_features=shown, **extra)
             )

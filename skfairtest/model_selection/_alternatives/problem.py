@@ -61,24 +61,12 @@ ROWS_TO_RANK = 2_000
 
 
 class Problem(NamedTuple):
-    """What a search is about.
+    """What a search is about."""
 
-    Attributes
-    ----------
-    estimator : estimator
-        The original, unfitted.
-    work : Work
-        The table, and how models are trained.
-    measured : Measured
-        Groups, favourable labels and domain.
-    measures : list of Measure
-        The score, then the disparities.
-    """
-
-    estimator: Any
-    work: Work
-    measured: Measured
-    measures: list[Measure]
+    estimator: Any  # the original, unfitted
+    work: Work  # the table, and how models are trained
+    measured: Measured  # groups, favourable labels and domain
+    measures: list[Measure]  # the score, then the disparities
 
     @property
     def rates(self) -> GroupRates | None:
@@ -99,7 +87,8 @@ class Problem(NamedTuple):
             columns |= {f"groups {k}": column for k, column in enumerate(packed.T)}
         if not columns:
             return np.zeros(len(self.work.y), dtype=np.intp)
-        return pd.DataFrame(columns).groupby(list(columns)).ngroup().to_numpy(dtype=np.intp)
+        number = pd.DataFrame(columns).groupby(list(columns)).ngroup()
+        return number.to_numpy().astype(np.intp)
 
     def fixed(self, space: Space, searches: Sample, names: Names, seed: int) -> list[Candidate]:
         """Candidates that are known before any is trained."""

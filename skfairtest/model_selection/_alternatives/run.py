@@ -43,36 +43,22 @@ from skfairtest.model_selection._refit import not_dominated
 from skfairtest.workers._sending import on_workers
 
 #: Candidates that are judged at most: each makes the intervals of the others wider.
-MOST_JUDGED = 3
+MOST_JUDGED = 2
 #: How often the folds are drawn anew for the trainings that are judged.
-N_REPEATS = 2
+N_REPEATS = 4
 #: Parts of the rows that a jackknife leaves out in turn; fewer where each asks the model itself.
 N_PARTS, N_PARTS_ASKED = 40, 8
 
 
 class Plan(NamedTuple):
-    """Which rows search and which judge, and what is trained on which.
+    """Which rows search and which judge, and what is trained on which."""
 
-    Attributes
-    ----------
-    searches, judges : Sample
-        Rows that search, and rows that judge.
-    folds : list of Training
-        A fold of the rows that search is asked about.
-    places : list of ndarray of int
-        Where the rows of each fold stand among those that search.
-    trainings : list of Training
-        Trainings of what is judged, which are asked about the rows that judge.
-    seed : int
-        Of the model that is handed over.
-    """
-
-    searches: Sample
-    judges: Sample
-    folds: list[Training]
-    places: list[Ints]
-    trainings: list[Training]
-    seed: int
+    searches: Sample  # rows that search
+    judges: Sample  # rows that judge
+    folds: list[Training]  # a training for each fold of the rows that search
+    places: list[Ints]  # where the rows of each fold stand among those
+    trainings: list[Training]  # of what is judged
+    seed: int  # of the model that is handed over
 
 
 def make_plan(
@@ -107,10 +93,10 @@ def make_plan(
     return Plan(
         searches,
         judging,
-        [Training(np.setdiff1d(search, fold), searches.whole(place), False, next(seeds))
+        [Training(np.setdiff1d(search, fold), searches.whole(place), next(seeds))
          for fold, place in zip(held, places, strict=True)],
         places,
-        [Training(np.setdiff1d(search, fold), judging, True, next(seeds)) for fold in again],
+        [Training(np.setdiff1d(search, fold), judging, next(seeds)) for fold in again],
         next(seeds),
     )  # fmt: skip
 
@@ -140,64 +126,24 @@ def _held(work: Work, rows: Ints, strata: Ints, cv: Any, rng: np.random.Generato
 
 @dataclass
 class Record:
-    """What is known of a candidate so far.
+    """What is known of a candidate so far."""
 
-    Attributes
-    ----------
-    candidate : Candidate
-        The candidate.
-    status : str
-        How far it came.
-    note : str
-        Why no further.
-    screened : ndarray of shape (n_measures, 1 + n_parts), or None
-        Its measures on the rows that search.
-    of_folds : ndarray of shape (n_folds, n_measures), or None
-        The same of each fold.
-    predicted : ndarray or None
-        What it predicts for the rows that search.
-    judged : ndarray of shape (n_trainings, n_measures, 1 + n_parts), or None
-        Its measures on the rows that judge.
-    rates : ndarray of shape (n_trainings, n_groups, 1 + n_parts), or None
-        Rates of groups there.
-    seconds : list of float
-        Of each training.
-    """
-
-    candidate: Candidate
-    status: Status = "not reached"
-    note: str = ""
-    screened: Floats | None = None
-    of_folds: Floats | None = None
-    predicted: Any = None
-    judged: Floats | None = None
-    rates: Floats | None = None
-    seconds: list[float] = field(default_factory=list)
+    candidate: Candidate  # what it is
+    status: Status = "not reached"  # how far it came
+    note: str = ""  # why no further
+    screened: Floats | None = None  # measures on the rows that search, (n_measures, 1 + n_parts)
+    of_folds: Floats | None = None  # (n_folds, n_measures)
+    predicted: Any = None  # for the rows that search
+    judged: Floats | None = None  # on the rows that judge, (n_trainings, n_measures, 1 + n_parts)
+    rates: Floats | None = None  # rates of groups there
+    seconds: list[float] = field(default_factory=list)  # of each training
 
 
 class Run:
     """Trains, and keeps what was found; Ctrl-C and the end of the time end the search only.
 
-    Parameters
-    ----------
-    work : Work
-        The table, and how models are trained.
-    plan : Plan
-        Which rows do what.
-    measures : list of Measure
-        The score, then the disparities.
-    rates : GroupRates or None
-        Rates of favourable predictions, to tell who gains.
-    criteria : Criteria
-        What makes an alternative.
-    n_jobs : int or None
-        Trainings at a time.
-    deadline : Deadline
-        When everything has to be done.
-    tick : callable
-        Called after each training, with words; True asks to stop.
-    rng : Generator
-        For intervals.
+    `measures` are the score and the disparities, `rates` those of favourable predictions, to tell
+    who gains; `tick` is called after each training, with words, and says whether to stop.
     """
 
     def __init__(
@@ -372,9 +318,9 @@ class Run:
         """Changes of all candidates that were screened to the end, on the rows that search."""
         compared = self.compared
         if compared:
-            gains = np.array([self._gains(record.screened, self.records[0].screened)
-                              for record in compared])  # fmt: skip
-            self.screening = changes_of(gains, None, self.rng)
+            original = self.records[0].screened
+            gains = np.array([self._gains(record.screened, original) for record in compared])
+            self.screening = changes_of(gains[:, :, None], self.rng)
 
     @property
     def compared(self) -> list[Record]:
@@ -420,11 +366,8 @@ class Run:
 
     def _tell(self, done: list[Record]) -> None:
         original, *judged = done
-        assert original.judged is not None
-        gains = np.array(
-            [(one.judged - original.judged) * self.signs[:, None] for one in judged]
-        )  # candidate, training, measure, part
-        self.judging = changes_of(gains.mean(axis=1), np.moveaxis(gains[..., 0], 1, 2), self.rng)
+        gains = np.array([self._gains(record.judged, original.judged) for record in judged])
+        self.judging = changes_of(gains.swapaxes(1, 2), self.rng)
         for record in done:
             record.status = "judged"
         self.judged = [self._place(record) for record in judged]
@@ -555,8 +498,7 @@ class Run:
         original = self.records[0].rates
         if self.rates is None or record.rates is None or original is None:
             return []
-        gains = (record.rates - original)[None]
-        changes = changes_of(gains.mean(axis=1), np.moveaxis(gains[..., 0], 1, 2), self.rng)
+        changes = changes_of((record.rates - original)[None].swapaxes(1, 2), self.rng)
         groups = self.rates.groups
         return [
             GroupChange(

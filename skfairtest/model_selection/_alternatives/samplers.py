@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 
-from skfairtest._typing import Floats
+from skfairtest._typing import Bools, Floats
 from skfairtest.model_selection._refit import not_dominated
 
 Params = dict[str, Any]
@@ -49,10 +49,8 @@ def make_sampler(
     TypeError, ValueError
         For what is no sampler, and distributions that it cannot draw from.
     """
-    if given is None:
-        return _AtRandom(_drawn(distributions, n_iter, seed))
-    if isinstance(given, str) and given == "halving":
-        return _Halving(_drawn(distributions, n_iter, seed), n_rows)
+    if given is None or (isinstance(given, str) and given == "halving"):
+        return _Rungs(_drawn(distributions, n_iter, seed), 0 if given is None else n_rows)
     if hasattr(given, "sample_relative") and hasattr(given, "sample_independent"):
         return _ByOptuna(given, distributions, n_iter)
     raise TypeError(
@@ -68,21 +66,11 @@ def _drawn(distributions: list[Params], n_iter: int, seed: int) -> list[Params]:
     return list(ParameterSampler(distributions, n_iter, random_state=seed))
 
 
-class _AtRandom:
-    """Draws all at once."""
-
-    def __init__(self, params: list[Params]) -> None:
-        self._params: list[Params] | None = params
-
-    def ask(self, values: Floats | None) -> Asked | None:
-        here, self._params = self._params, None
-        return None if here is None else Asked(here)
-
-
-class _Halving:
+class _Rungs:
     """Looks at all on few rows, and at the better third of them on three times as many.
 
-    Better are those that fewer others beat in both score and gain: fronts are peeled off.
+    Better are those that fewer others beat in both score and gain: fronts are peeled off. With no
+    rows to divide it looks at all of them on all rows.
 
     References
     ----------
@@ -108,7 +96,7 @@ def peeled(values: Floats) -> Floats:
     """The number of the front of each row: 0 for the first, infinity for what failed."""
     number = np.full(len(values), np.inf)
     front = 0
-    left = np.isfinite(values).all(axis=1)
+    left: Bools = np.asarray(np.isfinite(values).all(axis=1))
     while left.any():
         places = np.flatnonzero(left)
         best = places[not_dominated(values[places])]

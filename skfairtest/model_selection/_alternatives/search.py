@@ -319,7 +319,9 @@ class AlternativesSearchCV(
         settings = SearchSettings(
             model=model_name(self.estimator),
             task="regression" if measured.classes is None else "classification",
-            sensitive_features=[] if measured.sensitive is None else list(measured.sensitive),
+            sensitive_features=[]
+            if measured.sensitive is None
+            else [*map(str, measured.sensitive)],
             disparity=names[1:],
             higher_is_better={one.name: one.higher_is_better for one in run.measures},
             score=names[0],

@@ -23,33 +23,15 @@ from skfairtest.space._rows import take_rows
 
 @dataclass(frozen=True)
 class Work:
-    """What all trainings have in common, and is sent to workers once.
+    """What all trainings have in common, and is sent to workers once."""
 
-    Attributes
-    ----------
-    X : table
-        All rows.
-    y : ndarray of shape (n_rows,)
-        Their targets.
-    weights : ndarray of shape (n_rows,), or None
-        Their weights.
-    fit_params : dict
-        For the estimators' fit; what has an entry a row is cut to the rows that are trained on.
-    classes : ndarray or None
-        Class labels; None for a regression.
-    needs_scores : bool
-        Whether probabilities and decision scores are looked at.
-    measures : list of Measure
-        Those that ask the model itself.
-    """
-
-    X: Any
-    y: NDArray[Any]
-    weights: Floats | None
-    fit_params: dict[str, Any]
-    classes: NDArray[Any] | None
-    needs_scores: bool = False
-    measures: list[Measure] = field(default_factory=list)
+    X: Any  # all rows
+    y: NDArray[Any]  # their targets
+    weights: Floats | None  # None where there are none
+    fit_params: dict[str, Any]  # what has an entry a row is cut to those that are trained on
+    classes: NDArray[Any] | None  # None for a regression
+    needs_scores: bool = False  # whether probabilities are looked at
+    measures: list[Measure] = field(default_factory=list)  # those that ask the model itself
 
     def train(self, candidate: Candidate, rows: Ints, seed: int) -> Any:
         """The candidate, fitted to these rows."""
@@ -70,24 +52,11 @@ class Work:
 
 
 class Training(NamedTuple):
-    """A task: which rows are trained on, and which are asked about.
+    """A task: which rows are trained on, and which are asked about."""
 
-    Attributes
-    ----------
-    rows : ndarray of int
-        Rows to train on.
-    asked : Sample
-        Rows that the model is asked about.
-    parts : bool
-        Whether measures that ask the model itself do so without each part, too.
-    seed : int
-        Of what has no seed.
-    """
-
-    rows: Ints
-    asked: Sample
-    parts: bool
-    seed: int
+    rows: Ints  # to train on
+    asked: Sample  # that the model is asked about
+    seed: int  # of what has no seed
 
 
 class Trained(NamedTuple):
@@ -108,10 +77,7 @@ def run_training(work: Work, candidate: Candidate, training: Training) -> Traine
             model = work.train(candidate, training.rows, training.seed)
             seconds = _clock.now() - began
             X = take_rows(work.X, training.asked.rows)
-            own = {
-                measure.name: measure.ask(model, X, training.asked, training.parts)
-                for measure in work.measures
-            }
+            own = {measure.name: measure.ask(model, X, training.asked) for measure in work.measures}
             return Trained(Answers(_predictions(model, X, work), own), seconds)
         except Exception as error:
             return Trained(Answers({}, {}), np.nan, f"{type(error).__name__}: {message_of(error)}")
