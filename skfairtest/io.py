@@ -117,6 +117,7 @@ def _trusted_types() -> tuple[str, ...]:
     )
     from skfairtest.datasets._comments import KnownTextClassifier
     from skfairtest.datasets._known import KnownClassifier, KnownRegressor
+    from skfairtest.mitigation._held_columns import HeldColumns
     from skfairtest.mitigation._labelers import LABELERS
     from skfairtest.space import _constraints
     from skfairtest.space._space import InputSpace
@@ -134,6 +135,7 @@ def _trusted_types() -> tuple[str, ...]:
     found: dict[type, None] = {}
     waiting: list[type] = [
         InputSpace,
+        HeldColumns,  # in front of a model that a search has found
         # Models that the generators of data make.
         KnownClassifier,
         KnownRegressor,

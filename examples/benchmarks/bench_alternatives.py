@@ -22,7 +22,6 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import AlternativesSearchCV
-from skfairtest.model_selection._refit import not_dominated
 
 SEEDS = {"random_state": range(1, 51)}
 SIZES = (300, 1000, 5000)
@@ -94,6 +93,34 @@ def simulate(cells, minutes, first):
     print(groups.mean().round(4).assign(tables=groups.size()).to_string())
 
 
+def samplers(seed):
+    """200 trees on 2,000 rows of adult: the front of what each way has tried, out of fold."""
+    from optuna.samplers import NSGAIISampler, TPESampler
+
+    X, y = public("adult")
+    rows = np.random.default_rng(seed).permutation(len(X))[:2000]
+    X, y = as_categories(X).iloc[rows], y.iloc[rows]
+    space = {"max_depth": stats.randint(2, 12), "max_features": stats.uniform(0.1, 0.9),
+             "min_samples_leaf": stats.randint(1, 60),
+             "ccp_alpha": stats.loguniform(1e-5, 1e-2)}  # fmt: skip
+    space = {f"decisiontreeclassifier__{name}": given for name, given in space.items()}
+    ways = {"random": None, "halving": "halving", "TPE": TPESampler(seed=seed),
+            "NSGA-II": NSGAIISampler(population_size=20, seed=seed)}  # fmt: skip
+    model = as_codes(DecisionTreeClassifier(max_depth=5, random_state=0))
+    for way, sampler in ways.items():
+        settings = {"n_iter": 200, "cv": 3, "favourable": ">50K", "random_state": seed}
+        search = AlternativesSearchCV(model, space, sampler=sampler, **settings)
+        search.fit(X.drop(columns="sex"), y, sensitive_features=X["sex"])
+        tried = [one for one in search.result_.alternatives[1:] if one.on_front]
+        points = sorted(
+            (one.screened.score, one.screened.disparity["impact_ratio"]) for one in tried
+        )
+        area, left = 0.0, 0.78  # accuracy of the majority is 0.76
+        for score, ratio in points:
+            area, left = area + max(0.0, score - left) * ratio, max(left, score)
+        print(f"seed {seed} {way}: area {100 * area:.3f}, {len(points)} on the front")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("part", choices=["null", "planted", "samplers"])
@@ -102,6 +129,8 @@ def main():
     given = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     print(describe_machine())
+    if given.part == "samplers":
+        return [samplers(given.first + k) for k in range(3)]
     if given.part == "null":
         cells = {f"{name}, {n}": (model, SEEDS, n, 0.3, 50, 0.02)
                  for n in SIZES for name, model in NULL.items()}  # fmt: skip

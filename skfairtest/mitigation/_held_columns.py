@@ -10,7 +10,6 @@ import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from skfairtest.space._containers import make_container
-from skfairtest.space._rows import take_rows
 
 
 class HeldColumns(TransformerMixin, BaseEstimator):
@@ -27,9 +26,9 @@ class HeldColumns(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    row_ : table of one row
-        The row whose values are put in: the first that has the most frequent values together, so
-        that encoders know them.
+    values_ : list
+        The values that are put in, those that are most frequent together, so that encoders know
+        them.
     """
 
     def __init__(self, columns: Any = ()) -> None:
@@ -47,30 +46,43 @@ class HeldColumns(TransformerMixin, BaseEstimator):
         groups = held.astype(str).groupby(list(held), sort=False, dropna=False)
         number = groups.ngroup().to_numpy()
         first = int(np.flatnonzero(number == np.bincount(number).argmax())[0])
-        self.row_ = take_rows(X, np.array([first]))
+        # Values and no row: a data frame could not be saved by skops.
+        self.values_ = [
+            value.item() if isinstance(value, np.generic) else value for value in held.iloc[first]
+        ]
         return self
 
     def transform(self, X: Any) -> Any:
         """The table with the chosen values; same container, names and dtypes."""
-        n = len(X)
+        chosen = zip(self.columns, self.values_, strict=True)
         if isinstance(X, pd.DataFrame):
             X = X.copy()
-            for place in self.columns:
-                column = self.row_.iloc[np.zeros(n, dtype=np.intp), place]
-                X.isetitem(place, column.set_axis(X.index))
+            for place, value in chosen:
+                X.isetitem(place, _repeated(value, X.iloc[:, place]))
             return X
         if isinstance(X, np.ndarray):
             X = X.copy()
-            X[:, self.columns] = self.row_[:, self.columns]
+            for place, value in chosen:
+                X[:, place] = value
             return X
-        frame, row = (nw.from_native(table, eager_only=True) for table in (X, self.row_))
-        repeated = row[[0] * n]
-        names = [frame.columns[place] for place in self.columns]
-        return frame.with_columns(*(repeated[name] for name in names)).to_native()
+        frame = nw.from_native(X, eager_only=True)
+        columns = [
+            nw.lit(value, dtype=frame.schema[frame.columns[place]]).alias(frame.columns[place])
+            for place, value in chosen
+        ]
+        return frame.with_columns(*columns).to_native()
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the values are chosen."""
-        return hasattr(self, "row_")
+        return hasattr(self, "values_")
+
+
+def _repeated(value: Any, like: pd.Series) -> pd.Series:
+    dtype: Any = like.dtype
+    is_category = isinstance(dtype, pd.CategoricalDtype) and not pd.isna(value)
+    if is_category and value not in dtype.categories:  # a table may know those of its rows only
+        dtype = like.cat.add_categories([value]).dtype
+    return pd.Series([value] * len(like), index=like.index, dtype=dtype)
 
 
 def _column(X: Any, names: list[Any], place: int) -> Any:

@@ -395,13 +395,17 @@ def test_held_columns_keep_the_table_as_it_is():
     held = HeldColumns([0]).fit(X).transform(X)
     assert held["sex"].tolist() == ["m"] * 3 and X["sex"].tolist() == ["f", "m", "m"]
     assert held.dtypes.equals(X.dtypes) and held.index.equals(X.index)
+    words = pd.DataFrame({"sex": ["f", None, None]})
+    assert HeldColumns([0]).fit(words).transform(words)["sex"].isna().all()
+    alone = X[:1].assign(sex=X["sex"][:1].cat.remove_unused_categories())
+    assert HeldColumns([0]).fit(X).transform(alone)["sex"].tolist() == ["m"]
     table = pl.DataFrame({"n": [1, 2, 3], "sex": ["f", "m", "m"]})
     assert HeldColumns([1]).fit(table).transform(table)["sex"].to_list() == ["m"] * 3
     array = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 1.0]])
     assert HeldColumns([1]).fit(array).transform(array)[:, 1].tolist() == [1, 1, 1]
     # Values that occur together, and not each for itself: a row of nobody would be no row.
     pairs = np.array([[0, 1, 9], [0, 2, 9], [0, 3, 9], [1, 4, 9], [1, 4, 9]])
-    assert HeldColumns([0, 1]).fit(pairs).row_.tolist() == [[1, 4, 9]]
+    assert HeldColumns([0, 1]).fit(pairs).values_ == [1, 4]
 
 
 def test_groups_are_combinations_and_numbers_are_cut_at_quartiles():
