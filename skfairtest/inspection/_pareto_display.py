@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._typing import is_real
 from skfairtest.finding._words import number
+from skfairtest.inspection._front import PREFIX, metric_names, not_dominated, two_columns
 from skfairtest.inspection._style import (
     BOUND,
     FOUND,
@@ -24,7 +25,6 @@ from skfairtest.inspection._style import (
     span,
     wrap,
 )
-from skfairtest.model_selection._refit import PREFIX, metric_names, not_dominated, two_columns
 
 
 class ParetoDisplay(Display):

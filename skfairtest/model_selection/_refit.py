@@ -10,10 +10,9 @@ from sklearn.base import BaseEstimator
 
 from skfairtest._delegation import PackageBase
 from skfairtest._typing import Floats, is_real
+from skfairtest.inspection._front import not_dominated, two_columns, which_known
 
 WHEN_NONE = ("raise", "least_unfair")
-#: What scikit-learn writes before the name of a metric in ``cv_results_``.
-PREFIX = "mean_test_"
 
 
 class ConstrainedRefit(PackageBase, BaseEstimator):
@@ -57,7 +56,7 @@ class ConstrainedRefit(PackageBase, BaseEstimator):
         """Place of the chosen candidate in ``cv_results_``."""
         self._check()
         objective, unfair = two_columns(cv_results, self.objective, self.unfairness)
-        known = _known(objective, unfair)
+        known = which_known(objective, unfair)
         fits = known & (unfair <= self.limit)
         if fits.any():
             return _best(objective, -unfair, fits)
@@ -183,67 +182,10 @@ def pareto_refit(
     return rule
 
 
-def metric_names(cv_results: Any) -> list[str]:
-    """Return the names of the metrics of a search."""
-    return [key.removeprefix(PREFIX) for key in cv_results if key.startswith(PREFIX)]
-
-
-def _column(cv_results: Any, name: str) -> Floats:
-    if name not in metric_names(cv_results):
-        raise ValueError(
-            f"cv_results_ has no metric {name!r}; it has {metric_names(cv_results)}. Name a key "
-            "of scoring={...}."
-        )
-    # A masked array where a search did not run everything.
-    return np.ma.filled(np.ma.asarray(cv_results[PREFIX + name], dtype=float), np.nan)
-
-
-def two_columns(cv_results: Any, objective: str, unfairness: str | None) -> tuple[Floats, Floats]:
-    """Return the objective, and the unfairness as a number that is better if smaller."""
-    names = metric_names(cv_results)
-    if unfairness is None:
-        others = [name for name in names if name != objective]
-        if len(others) != 1:
-            raise ValueError(
-                f"unfairness=None needs exactly one metric besides {objective!r}; got {others}. "
-                "Name the audit scorer: unfairness=..."
-            )
-        unfairness = others[0]
-    values, unfair = _column(cv_results, objective), 0.0 - _column(cv_results, unfairness)
-    if (unfair < 0).any():
-        raise ValueError(
-            f"Scores of {unfairness!r} must be those of an audit scorer, at most 0; got "
-            f"{-unfair[unfair < 0][0]:.6g}. Swap the two names, or make it with make_audit_scorer."
-        )
-    return values, unfair
-
-
-def _known(*columns: Floats) -> NDArray[np.bool_]:
-    """Return which candidates have no NaN; raise an error if there are none."""
-    known: NDArray[np.bool_] = np.asarray(np.isfinite(np.column_stack(columns)).all(axis=1))
-    if not known.any():
-        raise ValueError(
-            f"All {len(known)} candidates have a NaN among their scores: their fits or audits "
-            "failed. Look at the warnings, or set error_score='raise'."
-        )
-    return known
-
-
 def _best(first: Floats, second: Floats, allowed: NDArray[np.bool_]) -> int:
     """Return the index of the largest `first`; of equal ones, that of the largest `second`."""
     places = np.flatnonzero(allowed)
     return int(places[np.lexsort((-second[places], -first[places]))[0]])
-
-
-def not_dominated(values: Floats) -> NDArray[np.bool_]:
-    """Return which rows no other row equals or beats in all columns and beats in one."""
-    known = _known(*values.T)
-    front = known.copy()
-    for place in np.flatnonzero(known):
-        other = values[known]
-        beaten = (other >= values[place]).all(axis=1) & (other > values[place]).any(axis=1)
-        front[place] = not beaten.any()
-    return front
 
 
 def _scaled(values: Floats) -> Floats:

@@ -37,8 +37,8 @@ from skfairtest import (
 )
 from skfairtest.datasets import make_biased_regression
 from skfairtest.exceptions import EstimatorFailedError
+from skfairtest.inspection._front import not_dominated
 from skfairtest.model_selection import AuditScorer, ConstrainedRefit, ParetoRefit
-from skfairtest.model_selection._refit import not_dominated
 
 GRID = {"max_depth": [1, 2, 8]}
 

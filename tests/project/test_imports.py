@@ -31,9 +31,9 @@ FLOORS = [
     {"individual", "group"},
     {"exact"},  # begins with the search of an individual tester
     {"mitigation"},
-    {"model_selection"},  # methods of mitigation are candidates, too
     {"inspection"},  # shows what all below have found
     {"datasets", "report"},
+    {"model_selection"},  # gives what it has found as a page
     {"testing"},  # for tests of users: of auditors, and of models by limits of a report
     {"io"},  # trusts what all others can be asked to save
     {"__init__"},

@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 
 from skfairtest import _clock
 from skfairtest._typing import Floats, Ints
+from skfairtest.inspection._front import not_dominated
 from skfairtest.mitigation._comparison.jackknife import deal
 from skfairtest.model_selection._alternatives.candidates import Candidate
 from skfairtest.model_selection._alternatives.judging import Changes, Criteria, changes_of
@@ -39,7 +40,6 @@ from skfairtest.model_selection._alternatives.trainings import (
     Work,
     run_training,
 )
-from skfairtest.model_selection._refit import not_dominated
 from skfairtest.workers._sending import on_workers
 
 #: Candidates that are judged at most: each makes the intervals of the others wider.

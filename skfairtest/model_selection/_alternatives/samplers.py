@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 
 from skfairtest._typing import Bools, Floats
-from skfairtest.model_selection._refit import not_dominated
+from skfairtest.inspection._front import not_dominated
 
 Params = dict[str, Any]
 #: Of the candidates that halving looks at, one in so many goes on, with so many times the rows.

@@ -150,6 +150,16 @@ class Section:
         return self.place >= 100
 
 
+@dataclass(frozen=True)
+class Page:
+    """A page: its title, when and by which version it was made, and its sections in their order."""
+
+    title: str
+    created: str
+    version: str
+    sections: tuple[Section, ...]
+
+
 def why_not(part: PartResult, what: str) -> list[NoticeBlock]:
     """A word on a part that is not there or not whole."""
     if part.status == "done":

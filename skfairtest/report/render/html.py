@@ -9,9 +9,9 @@ from typing import Any
 from skfairtest.finding._card import card_css, findings_card, in_html, pair_table
 from skfairtest.report._types import Report
 from skfairtest.report.parts import PARTS
-from skfairtest.report.render.blocks import FigureBlock, NoticeBlock, TableBlock
+from skfairtest.report.render.blocks import FigureBlock, NoticeBlock, Page, TableBlock
 from skfairtest.report.render.first_page import NAMES, first_page
-from skfairtest.report.render.sections import sections_of, title_of
+from skfairtest.report.render.sections import page_of, title_of
 
 NO_JINJA = (
     "The report as HTML needs jinja2, which could not be imported. Install the extra `report` "
@@ -24,17 +24,20 @@ NO_PICTURES = (
 
 
 def render_html(report: Report, about: Mapping[str, str | None]) -> str:
-    """The whole report as one HTML file that loads nothing and needs no JavaScript.
+    """The whole report as one HTML file, as `page_in_html` makes it."""
+    return page_in_html(page_of(report), about)
+
+
+def page_in_html(page: Page, about: Mapping[str, str | None]) -> str:
+    """A page as one HTML file that loads nothing and needs no JavaScript.
 
     `about` may have the title of the page, the purpose of the model, its owner and the name of the
-    data. The same report gives the same letters. Without matplotlib the page has no pictures.
+    data. The same page gives the same letters. Without matplotlib the page has no pictures.
     """
-    page = _environment().get_template("report.html.j2")
-    return page.render(
-        report=report,
-        title=title_of(report),
+    template = _environment().get_template("report.html.j2")
+    return template.render(
+        page=page,
         about=about,
-        sections=sections_of(report),
         picture=_Pictures(),
         card_css=_markup(card_css()),
     )

@@ -17,6 +17,7 @@ from skfairtest.report.render.blocks import (
     LeadBlock,
     LinkBlock,
     NoticeBlock,
+    Page,
     TableBlock,
     TermsBlock,
     TextBlock,
@@ -25,7 +26,7 @@ from skfairtest.report.render.blocks import (
     table,
 )
 from skfairtest.report.render.pairs import cut, outputs_text
-from skfairtest.report.render.sections import sections_of, title_of
+from skfairtest.report.render.sections import page_of, sections_of
 
 #: What Markdown, or the HTML within it, would read as marks.
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~$@:-])")
@@ -34,8 +35,13 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 def render_markdown(report: Report) -> str:
     """The report as GitHub-flavoured Markdown, without pictures; names are text in any case."""
-    lines = [f"# {in_markdown(title_of(report))}", f"Made {in_markdown(report.created)}."]
-    for section in sections_of(report):
+    return page_in_markdown(page_of(report))
+
+
+def page_in_markdown(page: Page) -> str:
+    """A page as Markdown."""
+    lines = [f"# {in_markdown(page.title)}", f"Made {in_markdown(page.created)}."]
+    for section in page.sections:
         lines += [f"## {in_markdown(section.title)}", blocks_in_markdown(section.blocks)]
     return "\n\n".join(line for line in lines if line) + "\n"
 

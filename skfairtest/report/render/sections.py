@@ -12,6 +12,7 @@ from skfairtest.report.parts import PARTS
 from skfairtest.report.render.blocks import (
     CodeBlock,
     ItemsBlock,
+    Page,
     Section,
     TableBlock,
     TermsBlock,
@@ -155,6 +156,12 @@ def sections_of(report: Report) -> list[Section]:
         blocks = section.blocks if known is None else known.blocks + section.blocks
         found[section.key] = replace(known or section, blocks=blocks)
     return sorted(found.values(), key=lambda section: section.place)
+
+
+def page_of(report: Report) -> Page:
+    """A report as a page."""
+    version = report.versions.get("skfairtest", "")
+    return Page(title_of(report), report.created, version, tuple(sections_of(report)))
 
 
 def title_of(report: Report) -> str:
