@@ -67,7 +67,7 @@ display.plot()
 chosen = display.frame().query("is_refit").iloc[0]
 display.figure_.suptitle(
     f"Of nine forests the best within the limit of {limit} is taken:\naccuracy "
-    f"{chosen['objective']:.2f}, largest difference {chosen['unfairness']:.2f}"
+    f"{chosen['y']:.2f}, largest difference {chosen['x']:.2f}"
 )
 plt.show()
 

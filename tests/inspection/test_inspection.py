@@ -631,7 +631,7 @@ def test_many_points_are_held_as_pixels():
     assert DisparityCurveDisplay(curves).plot().lines_[0].get_rasterized()
     assert not DisparityCurveDisplay(curves[:100]).plot().lines_[0].get_rasterized()
     n = 3000
-    table = pd.DataFrame({"candidate": range(n), "unfairness": 0.1, "objective": 0.5})
+    table = pd.DataFrame({"candidate": range(n), "x": 0.1, "y": 0.5})
     table[["on_front", "is_refit"]] = False
     assert ParetoDisplay(table).plot().points_.get_rasterized()
 
@@ -888,8 +888,8 @@ def test_pareto_of_a_search_knows_names_limit_and_choice(fitted):
     table = display.frame()
     assert table["is_refit"].to_numpy().nonzero()[0].tolist() == [fitted.search.best_index_]
     results = fitted.search.cv_results_
-    np.testing.assert_array_equal(table["unfairness"], -results["mean_test_degree"])
-    np.testing.assert_array_equal(table["objective"], results["mean_test_accuracy"])
+    np.testing.assert_array_equal(table["x"], -results["mean_test_degree"])
+    np.testing.assert_array_equal(table["y"], results["mean_test_accuracy"])
     scores = np.column_stack([results["mean_test_accuracy"], results["mean_test_degree"]])
     beaten = [((scores >= one).all(axis=1) & (scores > one).any(axis=1)).any() for one in scores]
     front = table.loc[table["on_front"], "candidate"]

@@ -152,6 +152,12 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
         Why the search ended.
     seconds : float
         How long it took.
+    created : str
+        When, in UTC.
+    versions : dict of str to str
+        Of what the figures depend on.
+    asked : dict of str to str
+        Parameters of the search, as Python writes them.
     """
 
     model: str
@@ -175,10 +181,13 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     not_searched: list[str] = []
     stop_reason: str = ""
     seconds: float = 0.0
+    created: str = ""
+    versions: dict[str, str] = {}
+    asked: dict[str, str] = {}
 
 
-class AlternativesResult(Struct, frozen=True, kw_only=True):
-    """All that a search for alternatives has found.
+class FoundAlternatives(Struct, frozen=True, kw_only=True):
+    """All that a search for alternatives has found, as plain data.
 
     Attributes
     ----------
@@ -244,12 +253,9 @@ def _columns(name: str, interval: Interval) -> dict[str, Any]:
 # In words --------------------------------------------------------------------------------------
 
 
-def with_sentence(result: AlternativesResult) -> AlternativesResult:
+def with_sentence(result: FoundAlternatives) -> FoundAlternatives:
     """Put the verdict in words, with its figures and what it rests on."""
     settings = result.settings
-    words = {
-        "found": _found, "not found": _not_found, "cannot be told": _cannot_be_told,
-    }[result.verdict](result)  # fmt: skip
     n_tried = sum(one.status in ("judged", "screened") for one in result.alternatives[1:])
     rests = (
         f" {n_tried} of {len(result.alternatives) - 1} candidates were compared on "
@@ -261,26 +267,33 @@ def with_sentence(result: AlternativesResult) -> AlternativesResult:
             "trainings each"
         )
     intervals = f"; intervals hold for all at once ({settings.confidence:.0%})."
-    return replace(result, sentence=words + rests + (intervals if n_tried else "."))
+    rests += intervals if n_tried else "."
+    return replace(result, sentence=verdict_words(result) + rests)
 
 
-def _found(result: AlternativesResult) -> str:
+def verdict_words(result: FoundAlternatives) -> str:
+    """The verdict in words, with its figures."""
+    words = {"found": _found, "not found": _not_found, "cannot be told": _cannot_be_told}
+    return words[result.verdict](result)
+
+
+def _found(result: FoundAlternatives) -> str:
     settings, best = result.settings, result[result.best]
     name, original = settings.disparity[0], result.alternatives[0].judged
     before, after = original.disparity[name], best.judged.disparity[name]
     return (
-        f"Found: {best.name}. {_name(name)} goes from {number(before)} to {number(after)}, a gain "
-        f"of {_with_bounds(best.judged.gain[name])}, and {settings.score} changes by "
-        f"{_with_bounds(best.judged.score_change)}, where it may fall by {settings.margin:g}."
+        f"Found: {best.name}. {named(name)} goes from {number(before)} to {number(after)}, a gain "
+        f"of {with_bounds(best.judged.gain[name])}, and {settings.score} changes by "
+        f"{with_bounds(best.judged.score_change)}, where it may fall by {settings.margin:g}."
     )
 
 
-def _not_found(result: AlternativesResult) -> str:
+def _not_found(result: FoundAlternatives) -> str:
     words = "Not found: no candidate is better by its estimate"
     return f"{words}{_within(result)}. {_excluded(result)}"
 
 
-def _cannot_be_told(result: AlternativesResult) -> str:
+def _cannot_be_told(result: FoundAlternatives) -> str:
     settings, name = result.settings, result.settings.disparity[0]
     if result.nearest == "original":
         return (
@@ -291,34 +304,36 @@ def _cannot_be_told(result: AlternativesResult) -> str:
     rows = "No number of rows would tell"
     if result.rows_needed is not None:
         rows = f"About {result.rows_needed:,} rows would tell, if the estimates are right"
-    gain, change = map(_with_bounds, (best.judged.gain[name], best.judged.score_change))
+    gain, change = map(with_bounds, (best.judged.gain[name], best.judged.score_change))
     return (
         f"It cannot be told whether there is an alternative{_within(result)}: {best.name} is one "
-        f"by its estimates, a gain in {_name(name, False)} of {gain} and a change of "
+        f"by its estimates, a gain in {named(name, False)} of {gain} and a change of "
         f"{settings.score} of {change}. {rows}."
     )
 
 
-def _excluded(result: AlternativesResult) -> str:
-    most, name = result.not_excluded, _name(result.settings.disparity[0], False)
+def _excluded(result: FoundAlternatives) -> str:
+    most, name = result.not_excluded, named(result.settings.disparity[0], False)
     if most is None:
         return ""
     return f"The rows do not exclude a gain in {name} of up to {number(most)} among those tried."
 
 
-def _within(result: AlternativesResult) -> str:
+def _within(result: FoundAlternatives) -> str:
     settings = result.settings
     others = settings.disparity[1:]
-    rise = f" and no rise in {listed([_name(one, False) for one in others])}" if others else ""
+    rise = f" and no rise in {listed([named(one, False) for one in others])}" if others else ""
     return f" with {settings.score} at most {settings.margin:g} lower{rise}"
 
 
-def _name(name: str, begins: bool = True) -> str:
+def named(name: str, begins: bool = True) -> str:
+    """A measure in words, at the beginning of a sentence or within it."""
     words = name.replace("_", " ")
     return words[:1].upper() + words[1:] if begins else words
 
 
-def _with_bounds(interval: Interval) -> str:
+def with_bounds(interval: Interval) -> str:
+    """A change with its interval."""
     if interval.value is None or interval.low is None or interval.high is None:
         return f"{number(interval.value)} (no interval)"
     return f"{interval.value:+.3f} ({interval.low:+.3f} to {interval.high:+.3f})"

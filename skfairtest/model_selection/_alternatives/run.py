@@ -25,8 +25,8 @@ from skfairtest.model_selection._alternatives.measures import (
 )
 from skfairtest.model_selection._alternatives.result import (
     Alternative,
-    AlternativesResult,
     Figures,
+    FoundAlternatives,
     GroupChange,
     Interval,
     SearchSettings,
@@ -380,13 +380,13 @@ class Run:
 
     # Results ---------------------------------------------------------------------------------
 
-    def result(self, settings: SearchSettings) -> AlternativesResult:
+    def result(self, settings: SearchSettings) -> FoundAlternatives:
         """The verdict, and all that it rests on; the sentence is still to be written."""
         verdict, nearest, rows_needed = self._verdict()
         not_excluded = None
         if self.screening is not None:
             not_excluded = self.criteria.not_excluded(self.screening)
-        return AlternativesResult(
+        return FoundAlternatives(
             verdict=verdict, sentence="", best=self.records[self.found or 0].candidate.name,
             nearest=self.records[nearest].candidate.name, rows_needed=rows_needed,
             not_excluded=not_excluded, alternatives=self.alternatives(), settings=settings,

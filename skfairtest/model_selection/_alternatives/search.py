@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import field
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -33,6 +34,7 @@ from skfairtest._validation import make_generator
 from skfairtest.base import check_max_time
 from skfairtest.finding._fitted_cards import model_name
 from skfairtest.finding._shown import ShownFinding
+from skfairtest.finding._words import shorten
 from skfairtest.model_selection._alternatives.candidates import (
     Candidate,
     Names,
@@ -43,18 +45,15 @@ from skfairtest.model_selection._alternatives.candidates import (
 from skfairtest.model_selection._alternatives.judging import CONFIDENCE, Criteria
 from skfairtest.model_selection._alternatives.measures import wanted_disparities
 from skfairtest.model_selection._alternatives.problem import Problem, make_problem, with_score
-from skfairtest.model_selection._alternatives.result import (
-    AlternativesResult,
-    SearchSettings,
-    with_sentence,
-)
+from skfairtest.model_selection._alternatives.result import SearchSettings, with_sentence
 from skfairtest.model_selection._alternatives.run import MOST_JUDGED, Plan, Run, make_plan
 from skfairtest.model_selection._alternatives.samplers import Sampler, make_sampler
+from skfairtest.model_selection._alternatives.shown import AlternativesResult, Forms
 from skfairtest.workers._sending import without_threads
 
 
 class AlternativesSearchCV(
-    DeclaredParameters, ShownFinding, CallbackSupportMixin, AuditingEstimator
+    DeclaredParameters, ShownFinding, Forms, CallbackSupportMixin, AuditingEstimator
 ):
     """Search for a model that is as good as the original and treats groups more alike.
 
@@ -315,6 +314,8 @@ class AlternativesSearchCV(
         return n * len(plan.folds) + (1 + MOST_JUDGED) * len(plan.trainings)
 
     def _store(self, problem: Problem, plan: Plan, run: Run, space: Space, began: float) -> None:
+        from skfairtest.report._describe import versions  # imports all that audits need
+
         measured, names = problem.measured, [one.name for one in run.measures]
         settings = SearchSettings(
             model=model_name(self.estimator),
@@ -340,6 +341,9 @@ class AlternativesSearchCV(
             not_searched=space.not_searched,
             stop_reason=run.stop_reason,
             seconds=_clock.now() - began,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            versions=versions(),
+            asked={name: _asked(value) for name, value in self.get_params(deep=False).items()},
         )
         result = with_sentence(run.result(settings))
         self._result = msgspec.to_builtins(result)
@@ -382,6 +386,17 @@ class AlternativesSearchCV(
                 f"{type(self).__name__} has no results before fit. Call fit(X, y) first."
             )
         return msgspec.convert(self._result, AlternativesResult)
+
+    @property
+    def _found(self) -> AlternativesResult:
+        return self.result_
+
+    def _card(self) -> str:
+        return self.result_._repr_html_() if hasattr(self, "_result") else ""
+
+    def __str__(self) -> str:
+        """The verdict and what it rests on; before fit the parameters."""
+        return str(self.result_) if hasattr(self, "_result") else repr(self)
 
     @property
     def best_estimator_(self) -> Any:
@@ -462,6 +477,10 @@ class _Ticks:
 def _words(favourable: Any) -> str:
     labels = favourable if isinstance(favourable, list) else [favourable]
     return ", ".join(map(str, labels))
+
+
+def _asked(value: Any) -> str:
+    return shorten(" ".join(repr(value).split()), 500)
 
 
 def _sampler_name(sampler: Any) -> str:

@@ -176,21 +176,22 @@ def address(step: Step) -> str:
 
 def render_text(report: Report, more: str = "report.save_html(path)") -> str:
     """The first page in twelve paragraphs at most; `more` is where the reader finds the rest."""
-    return "\n".join(_paragraphs([*first_page(report).lines(), ("More", more)]))
+    return "\n".join(paragraphs([*first_page(report).lines(), ("More", more)]))
 
 
 def render_so_far(report: Report, width: int) -> list[str]:
     """Of an audit that runs, the paragraphs of the first page that tell what has ended."""
     last = {NAMES[key] for key in ("limits", "sure", "next")}  # these are of all parts
     answers = [one for one in first_page(report).lines() if one[0] not in last]
-    return _paragraphs(answers, min(width, WIDTH))
+    return paragraphs(answers, min(width, WIDTH))
 
 
 #: Characters of a line: what a terminal shows, and a page without scrolling.
 WIDTH = 88
 
 
-def _paragraphs(answers: Sequence[tuple[str, str]], width: int = WIDTH) -> list[str]:
+def paragraphs(answers: Sequence[tuple[str, str]], width: int = WIDTH) -> list[str]:
+    """Answers below each other, each under its name."""
     hang = 2 + max(map(len, NAMES.values()))
     return [
         textwrap.fill(
