@@ -16,18 +16,19 @@ usage: skfairtest COMMAND [options]
 Search a fitted model for twins: two inputs that differ in the sensitive columns
 alone and that the model treats differently.
 
-  audit      check a saved model against limits, also in CI jobs
-  certify    bound the largest difference, for supported kinds of models
-  compare    compare two reports, or two models
-  compile    once on a machine: narrower bounds of forests and boosted trees
-  demo       train and audit a model on bundled data, without a network
+  alternatives   search for models as good that treat groups more alike
+  audit          check a saved model against limits, also in CI jobs
+  certify        bound the largest difference, for supported kinds of models
+  compare        compare two reports, or two models
+  compile        once on a machine: narrower bounds of forests and boosted trees
+  demo           train and audit a model on bundled data, without a network
 
   skfairtest COMMAND --help shows the options of a command, and
   skfairtest --version shows the version.
 
 Example: skfairtest audit model.skops test.csv --sensitive sex --max-degree 0.1
 """
-COMMANDS = ("audit", "certify", "compare", "compile", "demo")
+COMMANDS = ("alternatives", "audit", "certify", "compare", "compile", "demo")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

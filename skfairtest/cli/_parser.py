@@ -79,18 +79,23 @@ def seconds(text: str) -> float | None:
     return value
 
 
-def add_options(parser: Parser) -> None:
-    """Add the options of all commands that look at models."""
+def add_inputs(parser: Parser) -> None:
+    """Add the options that say what is read and how much is printed."""
     parser.add_argument("--sensitive", action="append", default=[], metavar="COLUMNS")
     parser.add_argument("--target", metavar="COLUMN")
     parser.add_argument("--drop", action="append", default=[], metavar="COLUMNS")
-    parser.add_argument("--space", metavar="FILE")
     parser.add_argument("--trust", action="append", default=[], metavar="TYPE")
     parser.add_argument("--unsafe-pickle", action="store_true")
-    parser.add_argument("--max-queries", type=at_least_one, metavar="N")
-    parser.add_argument("--max-time", type=seconds, default=60.0, metavar="S")
     parser.add_argument("--seed", type=whole, default=0, metavar="N")
     parser.add_argument("--quiet", action="store_true")
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of commands that look at models."""
+    add_inputs(parser)
+    parser.add_argument("--space", metavar="FILE")
+    parser.add_argument("--max-queries", type=at_least_one, metavar="N")
+    parser.add_argument("--max-time", type=seconds, default=60.0, metavar="S")
 
 
 def add_audit_options(parser: Parser) -> None:

@@ -26,7 +26,7 @@ def figures(names, change, gain, reach=0.02, judged=False):
     """Figures of a candidate, in all measures alike."""
     return Figures(
         score=0.8 + change,
-        disparity={name: 0.7 + gain for name in names},
+        disparity=dict.fromkeys(names, 0.7 + gain),
         score_change=interval(change, reach * (change != 0)),
         gain={name: interval(gain, reach * (gain != 0)) for name in names},
         spread=dict.fromkeys(["score", *names], 0.01) if judged else {},
@@ -62,7 +62,8 @@ def found_in(
             screened=figures(disparity, change, own), judged=judged, fit_seconds=0.1,
             groups=[
                 GroupChange(
-                    attribute=attribute, group=group, n=20 + 300 * place, original=0.3 + 0.1 * place,
+                    attribute=attribute, group=group, n=20 + 300 * place,
+                    original=0.3 + 0.1 * place,
                     change=interval(0.05 - 0.04 * place, 0.03),
                 )
                 for attribute in attributes for place, group in enumerate(groups)

@@ -52,9 +52,9 @@ from skfairtest.report.render.first_page import address, paragraphs
 from skfairtest.report.render.words import group_named, isolate, quoted
 
 
-def text_of(found: FoundAlternatives) -> str:
-    """The answers for a terminal."""
-    return "\n".join(paragraphs([*answers_of(found).items(), ("More", "save_html(path)")]))
+def text_of(found: FoundAlternatives, more: str = "save_html(path)") -> str:
+    """The answers for a terminal; `more` is where the reader finds the rest."""
+    return "\n".join(paragraphs([*answers_of(found).items(), ("More", more)]))
 
 
 def card_of(found: FoundAlternatives) -> str:

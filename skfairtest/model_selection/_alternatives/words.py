@@ -20,7 +20,8 @@ from skfairtest.report.render.words import group_named, isolate, quoted
 
 #: What kinds of candidates are called, of one and of several.
 KINDS = {
-    "parameters": ("setting {drawn}", "settings {drawn}"), "estimator": ("other estimator", "other estimators"),
+    "parameters": ("setting {drawn}", "settings {drawn}"),
+    "estimator": ("other estimator", "other estimators"),
     "method": ("method of mitigation", "methods of mitigation"),
     "columns": ("column left out", "columns left out, one at a time"),
 }  # fmt: skip

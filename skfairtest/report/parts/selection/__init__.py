@@ -39,9 +39,11 @@ from skfairtest.report.parts.selection.within import (
 )
 from skfairtest.report.parts.selection.words import (
     group_of_few_rows,
+    most_stays,
     named,
     rates,
     rates_to_tell,
+    ratio_is_low,
     rest_on,
     smallest_of,
     smallest_ratio,
@@ -167,7 +169,7 @@ class Selection(Part):
         return {"whom": blocks} if blocks else {}
 
     def steps(self, report: Report) -> Iterable[Step]:
-        """Look for proxies of what twins do not show, and for more rows of small groups."""
+        """Look for proxies of what twins do not show, for other models, and for more rows."""
         names = rates_to_tell(report)
         if names and (names == not_in_model(report) or _groups_differ(report)):
             them = listed(list(map(isolate, names)), "or")
@@ -177,6 +179,14 @@ class Selection(Part):
                 "cannot show these.",
                 "Sensitive columns outside the model",
                 "how_to/sensitive_columns",
+            )
+        if ratio_is_low(report) and most_stays(report):
+            yield Step(
+                35,
+                "Search for a model that is as good and treats groups more alike: "
+                "AlternativesSearchCV.",
+                "A less discriminatory alternative",
+                "tutorials/less_discriminatory_alternative",
             )
         few = group_of_few_rows(report)
         if few is not None:

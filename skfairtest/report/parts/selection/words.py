@@ -161,6 +161,37 @@ def rest_on(part: SelectionPart) -> str:
     return f"{what} are of a random sample of {count(part.n)} of {count(part.n_rows)} people"
 
 
+#: A lower impact ratio is looked at in hiring in the United States (the rule of four fifths).
+FOUR_FIFTHS = 0.8
+
+
+def ratio_is_low(report: Report) -> bool:
+    """Whether the smallest impact ratio is below four fifths, or known to be below 1."""
+    part = report.first(SelectionPart)
+    if not part.with_ratio:
+        return False
+    lowest = smallest_ratio(part, part.with_ratio)
+    return lowest.value < FOUR_FIFTHS or lowest.high < 1
+
+
+def most_stays(report: Report) -> bool:
+    """Whether most of a difference of rates is there whatever sensitive values people have.
+
+    Where nobody's answer changes with them, and where fewer people's do than half of the
+    difference: with the same values for all, rates differ by no less than the other half.
+    """
+    if rates_to_tell(report):
+        return True
+    rows = together(report).rows
+    rates = [
+        group for group in report.first(SelectionPart).with_ratio if group.rate.value is not None
+    ]
+    if not rows.n or rows.changed is None or not rates:
+        return False
+    low, high = farthest(rates, rate_of)
+    return rows.changed / rows.n < (rate_of(high) - rate_of(low)) / 2
+
+
 def group_of_few_rows(report: Report) -> GroupRates | None:
     """The group of which more rows are needed most; of a sample the table has more."""
     part = report.first(SelectionPart)
