@@ -78,6 +78,7 @@ FIRST = [
             "SubgroupAuditor",
             "FlipTestAuditor",
             "compare_mitigations",
+            "AlternativesSearchCV",
             "FairnessRetrainer",
             "make_audit_scorer",
             "constrained_refit",
@@ -101,6 +102,7 @@ SECTIONS = [
 ]
 #: Types that nobody makes by hand, on the page of what returns them or hands them over.
 RETURNED = {
+    "AlternativesSearchCV": [(model_selection, "AlternativesResult")],
     "AuditReport": [(report, "LimitsOutcome"), (report, "LimitCheck")],
     "BaseAuditor": [(_rows_audit, "RowsAudit")],
     "CertifiedAuditor": [(exact, "Support")],

@@ -19,43 +19,35 @@ from skfairtest.report._types import EXIT_CODES
 from skfairtest.space._column_names import did_you_mean
 
 HELP = """
-usage: skfairtest alternatives MODEL DATA --sensitive COLUMNS --target C [options]
+usage: skfairtest alternatives MODEL DATA --sensitive C --target C [options]
 
 Search for a model that predicts as well as MODEL and treats groups more alike.
-Clones of MODEL are trained on parts of DATA; those that promise most are judged
-on rows that played no part, with intervals.
+Clones of MODEL, of which only the settings count, are trained on parts of DATA;
+those that promise most are judged on rows that played no part.
 
-  MODEL               file of skops.io.dump, or package.module:object; what it
-                      has learned plays no part, only its settings do
-  DATA                CSV or Parquet file, or - for CSV on standard input
-  --sensitive C,...   sensitive columns; auto takes those with common names
-  --sensitive-file F  CSV or Parquet: sensitive columns that the model lacks
   --target C          column with the true labels or numbers
-  --drop C,...        columns that the model does not take; may be sensitive
   --favourable LABEL  label that people want; guessed by default
 What is searched:
-  --candidates C,...  columns (leave them out), settings (of common names),
-                      drop, marginalize, and other methods of mitigation;
-                      by default the first four, as far as they apply
+  --candidates C,...  columns (leave them out), settings (with common names),
+                      drop, marginalize (by default these four), and more
   --params P          settings to try in place of those, as JSON or a file of
                       it: '{"C": [0.1, 1, 10]}'
   --n-iter N          settings that are drawn at random (20)
-  --disparity D,...   what has to fall (impact_ratio); others may not rise
+  --disparity D,...   what has to get better (impact_ratio), and what may not
+                      get worse
   --scoring NAME      what "as good" means (accuracy, or r2)
   --margin M          how far that may fall (0)
   --held-out H        share of the rows that judge (0.3)
   --max-time S        seconds, or none (the default)
   --n-jobs N          trainings at the same time (1)
-  --seed N            0 by default; the same seed repeats a search
 Results:
   --html F, --json F, --markdown F   files to write, or - to print
   --quiet             print the verdict only
-  --trust TYPE        allow this type in a skops file; may be repeated
-  --unsafe-pickle     load a pickle, which runs whatever code is in it
+These are as in skfairtest audit: --sensitive, --sensitive-file, --drop,
+--seed, --trust, --unsafe-pickle.
 
-Exit codes: 0 not found; 1 found: a candidate is as good and treats groups more
-alike; 2 wrong usage or input; 3 cannot be told by these rows; 4 the model
-failed; 130 interrupted (results are written).
+Exit codes: 0 not found; 1 found; 2 wrong usage or input; 3 cannot be told by
+these rows; 4 the model failed; 130 interrupted (results are written).
 
 Example: skfairtest alternatives model.skops data.csv --sensitive sex \\
              --target income --margin 0.01 --html alternatives.html

@@ -242,7 +242,7 @@ class ParetoDisplay(Display):
         self : ParetoDisplay
             The display.
         """
-        ax = axes_for(ax, self, (6.4, 4.8 if self._of_changes else 4.2))
+        ax = axes_for(ax, self, (6.4, 5.4 if self._of_changes else 4.2))
         table = self._in_view()
         ax.set_xlim(span([*_numbers(table, "x"), self.limit or 0.0]))
         ax.set_ylim(span([*_numbers(table, "y"), *self._least], zero=self._of_changes))
@@ -323,7 +323,7 @@ class ParetoDisplay(Display):
         if not self._of_changes:
             return f"{wrap(self.x, 50)} (smaller is better)"
         judged = f"; {bars(self.confidence)}" if self.judged_ else ""
-        far = left_out(n_left_out, len(self.table), "points, which are far below,")
+        far = left_out(n_left_out, len(self.table), "points, which are far off,")
         return f"{wrap(self.x, 50)} (larger is better{judged}){far}"
 
     def _draw_limit(self, ax: Any) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from typed_reports import altered, searches
 
 import skfairtest
 from skfairtest import AuditReport
-from skfairtest.cli import _audit, _certify, _compare, _demo, _main
+from skfairtest.cli import _alternatives, _audit, _certify, _compare, _demo, _main
 from skfairtest.report._types import LimitsOutcome
 from skfairtest.report.parts.rows.results import RowsPart
 from skfairtest.report.parts.search.results import SearchPart
@@ -474,6 +474,7 @@ def test_end_requests_to_a_process_of_its_own(ends):
 HELPS = {
     "": (_main.HELP, 24), "audit": (_audit.HELP, 40), "certify": (_certify.HELP, 24),
     "compare": (_compare.HELP, 24), "demo": (_demo.HELP, 24),
+    "alternatives": (_alternatives.HELP, 40),
 }  # fmt: skip
 
 
@@ -487,10 +488,11 @@ def test_help_fits_a_screen_and_has_an_example(run, name):
     assert lines[0].startswith("usage: skfairtest") and "\nExample: " in out
 
 
-def test_help_has_all_options_and_no_other():
-    parser = _audit.make_parser()
+@pytest.mark.parametrize("command", [_audit, _alternatives], ids=["audit", "alternatives"])
+def test_help_has_all_options_and_no_other(command):
+    parser = command.make_parser()
     known = {o for a in parser.options for o in a.option_strings} - {"-h", "--help"}
-    named = set(re.findall(r"--[a-z][a-z-]*", _audit.HELP))
+    named = set(re.findall(r"--[a-z][a-z-]*", command.HELP))
     assert named == known
 
 

@@ -12,6 +12,7 @@ import warnings
 from dataclasses import fields, replace
 from types import SimpleNamespace
 
+import alternatives_samples
 import numpy as np
 import pandas as pd
 import planted_groups
@@ -31,6 +32,7 @@ from tiers import SAMPLE, slow_sample
 
 from skfairtest import (
     AequitasAuditor,
+    AlternativesSearchCV,
     CertifiedAuditor,
     FairnessRetrainer,
     FlipTestAuditor,
@@ -921,6 +923,59 @@ def test_pareto_of_results(fitted):
         ParetoDisplay.from_cv_results(RESULTS, x="b", y="a", refit=7)
     with pytest.raises(ValueError, match="at most 0"):
         ParetoDisplay.from_cv_results(RESULTS, x="a", y="b")
+
+
+def test_alternatives_by_their_changes_against_the_original():
+    found = alternatives_samples.found_in(n=8, n_judged=2, margin=0.01)
+    display = ParetoDisplay.from_alternatives(found).plot()
+    table = display.frame()
+    assert table.query("rows == 'judge'")["candidate"].tolist() == ["setting 0", "setting 1"]
+    assert table["rows"].value_counts().to_dict() == {"search": 9, "judge": 2}
+    assert list(display.judged_) == ["setting 0", "setting 1"]
+    # Marks, bars and the square are where the figures are.
+    judged = found["setting 0"].judged
+    gain, change = judged.gain["impact_ratio"], judged.score_change
+    mark, _, bars = display.judged_["setting 0"]
+    assert mark.get_xydata()[0].tolist() == [gain.value, change.value]
+    ends = [bar.get_segments()[0] for bar in bars]
+    np.testing.assert_allclose(ends[0][:, 0], [gain.low, gain.high])
+    np.testing.assert_allclose(ends[1][:, 1], [change.low, change.high])
+    assert display.refit_.get_xydata()[0].tolist() == [gain.value, change.value]
+    assert set(display.limit_.get_ydata()) == {-0.01}
+    front = table[table["on_front"]]
+    assert len(display.front_.get_xdata()) == len(front) == 2
+    assert "gain in impact ratio (larger is better; bars: 95% intervals)" in (
+        display.ax_.get_xlabel()
+    )
+
+
+@pytest.mark.parametrize("name", alternatives_samples.ALTERNATIVES)
+def test_pictures_of_all_kinds_of_alternatives(name):
+    found = alternatives_samples.ALTERNATIVES[name]()
+    display = ParetoDisplay.from_alternatives(found).plot()
+    display.figure_.draw_without_rendering()
+    assert (display.refit_ is not None) == (found.verdict == "found")
+    n_drawn = len(display.points_.get_offsets())
+    n_compared = (display.frame()["rows"] == "search").sum()
+    assert 0 < n_drawn <= n_compared
+    assert ("left out" in display.ax_.get_xlabel()) == (n_drawn < n_compared)
+
+
+def test_far_points_do_not_press_the_others_into_a_corner():
+    found = alternatives_samples.found_in(n=8)
+    table = ParetoDisplay.from_alternatives(found).frame()
+    table.loc[len(table)] = {**table.iloc[-1].to_dict(), "candidate": "far", "x": -50.0, "y": -9.0}
+    table.loc[len(table) - 1, ["rows", "on_front", "is_refit"]] = ["search", False, False]
+    display = ParetoDisplay(table, margin=0.01).plot()
+    assert display.ax_.get_xlim()[0] > -1
+    assert "which are far off, are left out" in display.ax_.get_xlabel()
+
+
+def test_alternatives_are_those_of_a_search():
+    with pytest.raises(TypeError, match="fitted AlternativesSearchCV or its result_; got dict"):
+        ParetoDisplay.from_alternatives({})
+    with pytest.raises(NotFittedError):
+        ParetoDisplay.from_alternatives(AlternativesSearchCV(LogisticRegression(), "columns"))
 
 
 def test_mitigation_of_a_retrainer(fitted):

@@ -377,6 +377,22 @@ def test_where_twins_show_nothing_the_rates_are_read_first_and_proxies_looked_fo
     assert "how_to/sensitive_columns" not in steps(report)
 
 
+SEARCH = "tutorials/less_discriminatory_alternative"
+
+
+def test_other_models_are_looked_for_where_rates_differ_and_the_attribute_is_not_the_cause():
+    usual = given(report_samples.usual())
+    assert SEARCH in steps(with_part(usual, RowsPart, BOTH, changed=0))
+    assert SEARCH in steps(with_part(usual, RowsPart, BOTH, changed=100, n=30_000))
+    # With most people's answers the attribute itself is the cause, and dropping it is named.
+    assert SEARCH not in steps(with_part(usual, RowsPart, BOTH, changed=15_000, n=30_000))
+    unlike = with_part(usual, RowsPart, BOTH, changed=0)
+    for high, ratio, is_told in ((1.0, 0.9, False), (0.99, 0.9, True), (1.0, 0.79, True)):
+        groups = report_samples.rates([("sex", "a", 4_000, 0.3 * ratio), ("sex", "b", 4_000, 0.3)])
+        report = with_part(unlike, SelectionPart, groups=groups, high=high)
+        assert (SEARCH in steps(with_parts(report, MovedPart, []))) is is_told, (high, ratio)
+
+
 def test_of_how_many_other_values_one_is_enough_is_said():
     report = with_part(report_samples.usual(), RowsPart, "sex", n_twins=2)
     assert "race or sex were changed, for at least one of 8 other combinations (" in found(report)
