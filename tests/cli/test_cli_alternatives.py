@@ -10,6 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tiers import slow_sample
 
 from skfairtest.cli import _alternatives
 from skfairtest.cli._alternatives import CODES, settings_of
@@ -23,6 +24,7 @@ def result():
     return AlternativesResult.from_json("out.json")
 
 
+@slow_sample
 def test_columns_of_a_model_in_a_file(run, here):
     told = ["--candidates", "columns", "--margin", "0.02", "--html", "out.html"]
     code, out, err = run("alternatives", "model.skops", "data.csv", *WHO, *FILES, *told)
@@ -57,6 +59,7 @@ class Made:
         )  # fmt: skip
 
 
+@slow_sample
 def test_settings_in_json_stand_in_place_of_the_known_ones(run, here):
     (here / "params.json").write_text(json.dumps({"logisticregression__C": [0.1, 0.5]}))
     for given in ("params.json", '{"logisticregression__C": [0.1, 0.5]}'):
@@ -67,6 +70,7 @@ def test_settings_in_json_stand_in_place_of_the_known_ones(run, here):
         assert tried == {"0.1", "0.5"}
 
 
+@slow_sample
 def test_a_regressor_and_numbers_of_its_own(run, here):
     frame = people()
     numbers = frame[["age", "income"]].assign(sex=(frame["sex"] == "m") * 1)

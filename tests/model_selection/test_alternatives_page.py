@@ -10,6 +10,7 @@ import pytest
 from alternatives_samples import ALTERNATIVES, found_in
 from report_samples import HOSTILE
 from sklearn.linear_model import LogisticRegression
+from tiers import slow_sample
 
 from skfairtest import AlternativesSearchCV
 from skfairtest.model_selection import AlternativesResult
@@ -97,6 +98,7 @@ def search():
     return made.fit(X, hired, sensitive_features=pd.Series(sex, name="sex"))
 
 
+@slow_sample
 def test_a_search_has_all_forms(search, tmp_path, unillustrated):
     assert str(search) == str(search.result_) and repr(search).startswith("AlternativesSearchCV(")
     assert search.verdict_ in str(search).lower().replace("it cannot", "cannot")

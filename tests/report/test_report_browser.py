@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import pytest
+from alternatives_samples import ALTERNATIVES
 from report_samples import SAMPLES, titles_of
 
 from skfairtest.report.render.html import render_fragment, render_html
@@ -76,7 +77,9 @@ def pages(tmp_path_factory):
 
     def path_of(name):
         path = folder / f"{name}.html"
-        if not path.exists():
+        if not path.exists() and name in ALTERNATIVES:
+            ALTERNATIVES[name]().save_html(path)
+        elif not path.exists():
             sample = SAMPLES[name.removesuffix("-card")]()
             is_card = name.endswith("-card")
             path.write_text(
@@ -129,7 +132,7 @@ def requests_of(browser):
 # A page ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", [*SAMPLES, *ALTERNATIVES])
 def test_no_request_leaves_the_file_and_the_console_is_empty(browser, pages, name):
     url = pages(name)
     requests_of(browser), browser.get_log("browser")
@@ -183,7 +186,7 @@ def test_dark_is_dark(browser, pages):
     assert grey[0] > 700 and grey[1] < 120
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", [*SAMPLES, *ALTERNATIVES])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_cut(browser, pages, name, width):
     """Neither the page nor what is in it scrolls, and all that is seen ends within it."""
@@ -356,6 +359,10 @@ def findings_of(browser, script):
         ("interrupted", 360, "dark"),
         ("failed", 1200, "light"),
         ("hostile", 360, "dark"),
+        *(("alternative found", width, mode) for width in WIDTHS for mode in MODES),
+        ("alternatives open", 1200, "light"),
+        ("hostile alternatives", 360, "dark"),
+        ("regression alternatives", 1200, "dark"),
     ],
 )
 def test_axe_has_nothing_to_say(browser, pages, axe, name, width, mode):
@@ -372,9 +379,10 @@ def test_axe_sees_what_is_wrong(browser, axe, tmp_path):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_pictures_can_be_seen_in_both_modes(browser, pages, mode):
+@pytest.mark.parametrize("name, n_marks", [("usual", 100), ("many alternatives", 50)])
+def test_pictures_can_be_seen_in_both_modes(browser, pages, name, n_marks, mode):
     """Lines, marks and texts of all pictures stand out from the page as WCAG 2 asks."""
-    show(browser, pages("usual"), mode=mode)
+    show(browser, pages(name), mode=mode)
     browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
     ratios = browser.execute_script(
         """
@@ -389,7 +397,7 @@ def test_pictures_can_be_seen_in_both_modes(browser, pages, mode):
             return colors.filter(c => c.startsWith('rgb')).map(c => [e.tagName, c, ratio(c)]) });
         """
     )
-    assert len(ratios) > 100
+    assert len(ratios) > n_marks
     weak = {
         (tag, color)
         for tag, color, ratio in ratios
