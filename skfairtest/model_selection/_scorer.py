@@ -19,7 +19,6 @@ from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import SubgroupAuditor
 from skfairtest.individual._flip_test.auditor import FlipTestAuditor
-from skfairtest.individual._flip_test.rate import moved_changes
 from skfairtest.space._space import InputSpace
 
 #: Results of auditors that a scorer may report; all are better when they are smaller.
@@ -144,10 +143,10 @@ class AuditScorer(PackageBase, BaseEstimator):
     def _moved_rate(self, estimator: Any, X: Any, weights: Any, sensitive_features: Any) -> float:
         """Return the rate alone: its interval and the columns behind it cost many times as much."""
         auditor = clone(self.auditor).set_params(estimator=FrozenEstimator(estimator))
-        differs = moved_changes(auditor, X, sensitive_features).differs
+        twins, own = auditor._moved_values(X, sensitive_features)
         if weights is not None:
-            weights = check_weights(weights, len(differs))
-        return float(np.average(differs, weights=weights))
+            weights = check_weights(weights, len(X))[twins.rows]
+        return own.interval(weights)[0]
 
     def audit(
         self,

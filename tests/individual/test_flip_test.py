@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from tiers import slow_sample
+from tiers import SAMPLE, slow_sample
 
 from skfairtest import FlipTestAuditor, Order
 from skfairtest.exceptions import ConstraintWarning, EstimatorFailedError, NoDisparityWarning
@@ -25,6 +25,7 @@ from skfairtest.individual._flip_test.flips import (
     Shares,
     interval_of,
     largest_by_chance,
+    wider_together,
     without_errors,
 )
 from skfairtest.individual._flip_test.groups import Groups
@@ -448,10 +449,12 @@ def test_moved_twins_that_break_the_constraint_are_counted_and_never_asked_about
 # Intervals ----------------------------------------------------------------------------------
 
 
-def test_the_same_seed_gives_the_same_result():
+@pytest.mark.parametrize("transport", [QuantileTransport(), SequentialTransport()])
+def test_the_same_seed_gives_the_same_result(transport):
     X, group = make_rows()
+    settings = {"transport": transport, "n_bootstrap": 3, "attribution": "order"}
     one, two = (
-        flip_test(Rule(), n_bootstrap=3, random_state=0, n_jobs=n_jobs).fit(
+        flip_test(Rule(), random_state=0, n_jobs=n_jobs, **settings).fit(
             X, sensitive_features=group
         )
         for n_jobs in (None, 2)
@@ -459,6 +462,36 @@ def test_the_same_seed_gives_the_same_result():
     pd.testing.assert_frame_equal(one.flips_, two.flips_)
     pd.testing.assert_frame_equal(one.columns_, two.columns_)
     assert one.n_queries_ == two.n_queries_
+
+
+def test_no_stage_is_silent(capsys):
+    X, group = make_rows()
+    flip_test(Rule(), n_bootstrap=10, random_state=0, verbose=1).fit(X, sensitive_features=group)
+    lines = capsys.readouterr().out.splitlines()
+    shares = [int(line.partition("%")[0].split()[-1]) for line in lines]
+    assert shares == sorted(shares) and shares[-1] == 100 and 5 <= len(lines) <= 10
+    for words in ("of 10 maps", "moves judged", "columns of 2 of 2 moves"):
+        assert any(words in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "n", [pytest.param(100, marks=SAMPLE), pytest.param(10_000, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("groups", [("a", "b"), ("a", "b", "c")])
+def test_without_a_path_no_direction_stands_out(n, groups):
+    """Nothing goes along with the group; maps are learned again as often as audits do it."""
+    above = 0
+    for seed in range(20):
+        X, group = make_rows(n, seed, groups)
+        auditor = flip_test(Rule(), n_bootstrap=10, random_state=seed)
+        group = np.random.default_rng([seed, 1]).permutation(group)
+        stages = auditor._stages(X, None, group, {})
+        next(stages), next(stages)  # what follows is not about intervals
+        flips, (low, _) = auditor.flips_, auditor.moved_rate_interval_
+        above += bool((flips["low"] > 0).any() or (flips["beyond_low"] > 0).any() or low > 0)
+    # Of 20 that miss with a chance of a tenth (the lines, and the rate of all), six or more are
+    # one case in 100.
+    assert above < 6
 
 
 @slow_sample
@@ -501,6 +534,20 @@ def test_ends_of_an_interval_are_plain_numbers(null):
     again, nulls = np.linspace(0.1, 0.3, 20), null * np.linspace(0.5, 1.5, 20)
     interval = interval_of(0.2, again, nulls, 100, 0.95, both=True)
     assert {type(number) for number in interval} == {float}
+
+
+def test_intervals_of_all_directions_hold_at_once():
+    """Of normal shares that have nothing to do with each other, and of those that go together."""
+    rng, diagonal = np.random.default_rng(0), np.arange(3)
+    for alone, (least, most) in ((True, (1.3, 1.7)), (False, (1.0, 1.2))):
+        noise = rng.normal(size=(400, 3, 3, 3) if alone else (400, 1, 1, 1))
+        pairs = np.broadcast_to(0.3 + 0.02 * noise, (400, 3, 3, 3)).copy()
+        pairs[:, diagonal, diagonal] = np.nan  # nobody is moved to their own group
+        again = [Shares(one, 0.0, np.zeros(3)) for one in pairs]
+        assert least <= wider_together(again, 0.95) <= most
+    assert wider_together(again[:1], 0.95) == 1.0
+    still = [Shares(np.zeros((2, 2, 3)), 0.0, np.zeros(2))] * 5
+    assert wider_together(still, 0.95) == 1.0
 
 
 def test_one_direction_is_compared_with_what_chance_makes_of_it():

@@ -19,9 +19,9 @@ from skfairtest import (
     compare_mitigations,
 )
 from skfairtest.exceptions import MitigationWarning
+from skfairtest.individual._flip_test.share import MovedTwins, MovedValues
 from skfairtest.mitigation._retraining.moved_twins import MovedRetraining
 from skfairtest.mitigation._retraining.training import Task, make_folds
-from skfairtest.mitigation._shares import Judged
 from skfairtest.transports import QuantileTransport
 
 LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
@@ -131,11 +131,13 @@ def test_a_regressor_lowers_the_mean_difference():
 # What is added -----------------------------------------------------------------------------------
 
 
-def prepared(n=120, n_groups=2, weights=None):
+def prepared(n=150, n_groups=2, weights=None, shuffled=False):
     """A strategy with its folds and their original models."""
     data = with_proxies(n, n_groups=n_groups)
     X, y = coded(data), data.target.to_numpy()
     rng = np.random.default_rng(0)
+    if shuffled:  # nothing goes along with the group
+        X["group"] = rng.permutation(X["group"])
     params = {} if weights is None else {"sample_weight": weights}
     tree = DecisionTreeClassifier(max_depth=3, random_state=0)
     task = Task(tree, X, y, scorer=None, fit_params=params, rng=rng)
@@ -148,13 +150,13 @@ def prepared(n=120, n_groups=2, weights=None):
 
 
 def test_the_first_round_adds_a_moved_twin_of_each_row_with_its_own_target():
-    strategy, folds, X, y = prepared(weights=np.linspace(1, 2, 120))
+    strategy, folds, X, y = prepared(weights=np.linspace(1, 2, 150))
     assert strategy.prepare(1, folds) is None
     added = strategy.add(1, folds[1])
     rows = folds[1].rows
     assert (added.labels == y[rows]).all()
     assert (added.rows["group"].to_numpy() == 1 - X["group"].to_numpy()[rows]).all()
-    assert (added.weights == np.linspace(1, 2, 120)[rows]).all()
+    assert (added.weights == np.linspace(1, 2, 150)[rows]).all()
     # The map is that of the rows trained on: it reaches no further than these.
     learned = X["income"].iloc[rows]
     assert added.rows["income"].between(learned.min(), learned.max()).all()
@@ -182,36 +184,45 @@ def test_later_rounds_add_rows_and_moved_twins_under_one_label():
 
 
 def test_with_three_groups_each_row_has_a_twin_in_both_others():
-    strategy, folds, X, _ = prepared(150, 3)
+    strategy, folds, X, _ = prepared(400, 3)
     strategy.prepare(1, folds)
     added = strategy.add(1, folds[0])
     groups = added.rows["group"].to_numpy().reshape(-1, 2)
     assert (np.sort(np.column_stack([X["group"], groups]), axis=1) == [0, 1, 2]).all()
 
 
-def test_half_of_the_rows_play_no_part_in_the_choice():
+def test_half_of_the_rows_play_no_part_in_the_choice(monkeypatch):
     strategy, folds, _, _ = prepared()
-    models = [fold.model for fold in folds]
-    seen = []
+    models, asked, weights = [fold.model for fold in folds], [], []
 
-    def judge(model, fold, rows, codes):
-        seen.append(rows)
-        return Judged(np.zeros(len(rows), dtype=bool), np.zeros(len(rows)))
+    def interval(values, weight, *_):
+        weights.append(weight)
+        return 0.1, (0.0, 0.2)
 
-    strategy._judge = judge
+    def ask(twins, model, settings, **how):
+        asked.append(model)
+        return MovedValues(np.zeros(len(twins.rows)), [], twins.groups.codes, False)
+
+    monkeypatch.setattr(MovedValues, "interval", interval)
+    monkeypatch.setattr(MovedTwins, "ask", ask)
     strategy.group(models, folds)
     strategy.group(models, folds, fresh=True)
-    assert not set(seen[0]) & set(seen[1])
-    assert sorted([*seen[0], *seen[1]]) == list(range(len(strategy.task.y)))
+    assert (weights[0] + weights[1] == 1).all() and weights[0].sum() == 75
     # The model of all rows alone chooses; those of the folds are asked about the other half.
-    assert [len(rows) for rows in seen] == [60] * 3
+    assert asked == [models[0], *models]
+
+
+def test_no_path_from_the_group_is_within_the_interval_of_the_figure():
+    strategy, folds, _, _ = prepared(300, shuffled=True)
+    found = strategy.group([fold.model for fold in folds], folds, fresh=True)
+    assert found.low == 0 < found.value < found.high
 
 
 def test_what_cannot_be_moved_is_an_error_before_any_training():
     auditor = AequitasAuditor(sensitive_features="age")
     for n, told in (
-        (200, "cannot move rows between groups: .* one row"),
-        (2000, "up to 12 groups"),
+        (60, "cannot move rows between groups: age is a number with .* values"),
+        (2000, "age is a number with .* values"),
     ):
         data = with_proxies(n)
         X, y = coded(data), data.target

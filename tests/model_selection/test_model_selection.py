@@ -636,5 +636,18 @@ def test_what_a_scorer_of_moved_rows_refuses(proxies):
     scorer = make_audit_scorer(FlipTestAuditor())
     with pytest.raises(ValueError, match="one sensitive value|rows"):
         scorer(model, X, sensitive_features=np.arange(3))
-    with pytest.raises(ValueError, match="must form two groups or more"):
+    with pytest.raises(ValueError, match="all people have the same"):
         scorer(model, X, sensitive_features=np.zeros(len(X)))
+
+
+def test_a_group_of_few_rows_has_no_score_in_place_of_one_of_errors(proxies):
+    X, y, _ = proxies
+    few = np.where(np.arange(len(X)) < 12, "a", "b")
+    scorer = make_audit_scorer(FlipTestAuditor())
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="two groups of 50 rows or more"):
+        scorer(model, X, sensitive_features=few)
+    # Beside two groups that are large enough its rows do not count.
+    with_few = np.where(np.arange(len(X)) < 12, "c", np.where(np.arange(len(X)) % 2, "a", "b"))
+    alone = scorer(model, X[12:], sensitive_features=with_few[12:])
+    assert scorer(model, X, sensitive_features=with_few) == alone < 0

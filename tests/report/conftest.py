@@ -7,8 +7,7 @@ from importlib import import_module
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from skfairtest.report.parts.moved import move
-from skfairtest.report.parts.moved.move import MovedSettings
+from skfairtest.individual._flip_test import people
 from skfairtest.report.render import plots
 
 
@@ -18,7 +17,7 @@ def quick_maps():
     # Readers of models are to know the real class, whenever they are imported.
     import_module("skfairtest.whitebox._histogram_trees")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(move, "SETTINGS", MovedSettings(n_again=2))
+        patch.setattr(people, "SETTINGS", people.MovedSettings(n_again=2))
         judge = "sklearn.ensemble.HistGradientBoostingClassifier"
         patch.setattr(judge, lambda **_: GaussianNB())
         yield

@@ -15,8 +15,9 @@ from tiers import slow_sample
 from typed_reports import with_parts
 
 from skfairtest import AuditReport, FlipTestAuditor, Limits, RandomAuditor, audit
+from skfairtest.individual._flip_test import people as who
 from skfairtest.report.parts.moved import move
-from skfairtest.report.parts.moved.move import MovedSettings, named_transports
+from skfairtest.report.parts.moved.move import named_transports
 from skfairtest.report.parts.moved.page import not_reached
 from skfairtest.report.parts.moved.results import MovedPart
 from skfairtest.report.render.sections import sections_of
@@ -175,7 +176,7 @@ def test_a_map_that_fails_does_not_lose_the_report():
 
 
 def test_a_map_that_takes_too_long_is_left_out(monkeypatch):
-    monkeypatch.setattr(move, "SETTINGS", MovedSettings(n_trial=120))
+    monkeypatch.setattr(move, "SETTINGS", move.ReportSettings(n_trial=120))
     monkeypatch.setattr(move, "_learnable", lambda *_: 40)
     report = look(moved=[Fails()], max_time=600)
     part = part_of(report, "fails")
@@ -203,8 +204,8 @@ def test_without_time_for_all_people_are_moved_and_the_rest_is_left_out(max_time
 @slow_sample
 def test_a_small_group_is_in_every_sample_of_the_rows(monkeypatch):
     """In the trial that shows how long a map takes, and among the rows that are moved."""
-    settings = MovedSettings(n_trial=100, most_rows=100, n_again=0)
-    monkeypatch.setattr(move, "SETTINGS", settings)
+    monkeypatch.setattr(move, "SETTINGS", move.ReportSettings(n_trial=100))
+    monkeypatch.setattr(who, "SETTINGS", who.MovedSettings(most_rows=100, n_again=0))
     race = pd.Series(np.where(np.arange(N) % 5, "a", "b"), name="race")
     report = look(sensitive=race, moved=SequentialTransport(), max_time=600)
     part = part_of(report, "sequential")

@@ -24,12 +24,12 @@ from skfairtest.individual._flip_test.flips import (
     Directions,
     Shares,
     flip_table,
-    interval_of,
+    rate_interval,
     shares_of,
 )
 from skfairtest.individual._flip_test.groups import Groups
 from skfairtest.individual._flip_test.judge import ComparedGroup, Judge, Outputs
-from skfairtest.individual._flip_test.maps import Map, Maps, RepeatedMaps
+from skfairtest.individual._flip_test.maps import Drawn, Map, Maps, MovedRows, RepeatedMaps
 from skfairtest.individual._flip_test.quality import distances, held_out_aucs, quality_table
 from skfairtest.individual._flip_test.rows import flips_by_row
 from skfairtest.oracle._model import Model
@@ -37,6 +37,7 @@ from skfairtest.oracle._row_answers import RowAnswers
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
 from skfairtest.space._space import InputSpace
 from skfairtest.transports._base import warn_of_single_values
+from skfairtest.workers._sending import n_workers
 
 
 class Audit:
@@ -97,6 +98,7 @@ class Audit:
 
     def first(self) -> dict[str, Any]:
         """Move all rows, and return what was found."""
+        tell(None, "learning the map")
         self.fitted = self.maps.learn(self.Z, self.groups.codes)
         others = np.setdiff1d(np.arange(self.Z.shape[1]), self.groups.columns)
         self.moving = getattr(self.fitted.transport, "moving_", others)
@@ -105,6 +107,7 @@ class Audit:
             self.judge.probe(self.Z)
             known = RowAnswers(len(self.Z))
         self.before = Outputs(*known.ask(self.model, self.Z, np.arange(len(self.Z))))
+        tell(None, f"moving {len(self.Z):,} rows")
         moved = self.fitted.move_all(self.Z, self.groups.codes)
         parts = self.judge.compare_all(self.Z, self.before, moved, known)
         self.directions = Directions.of(self.judge, self.Z, self.before, parts)
@@ -124,11 +127,12 @@ class Audit:
         left then.
         """
         stages = (
-            ("intervals", 2 / 3, partial(self._repeat, progress)),
+            ("intervals", 2 / 3, self._repeat),
             ("quality", 1 / 2, self._judge_maps),
             ("columns", 1.0, self._explain),
         )
-        for name, share, do in stages:
+        for place, (name, share, do) in enumerate(stages):
+            self._report = partial(_report, progress, place, len(stages))
             error: BaseException | None = None
             until = self.deadline
             if until < math.inf:
@@ -180,20 +184,23 @@ class Audit:
 
     # The same again ----------------------------------------------------------------------------
 
-    def _repeat(self, progress: Progress) -> None:
-        """Draw rows and learn maps again."""
-        n = self.auditor.n_bootstrap
+    def _repeat(self) -> None:
+        """Draw rows and learn maps again, as many at a time as there are workers."""
+        n, n_jobs = self.auditor.n_bootstrap, self.auditor.n_jobs
         if not n:
             return
         try:
             repeated = RepeatedMaps(self.maps, self.fitted, self.Z)
             self.kept = self._looked_at_again()
-            for k in range(n):
+            at_once = n_workers(n_jobs)
+            for start in range(0, n, at_once):
                 _clock.check_ending()
-                self._draw_again(repeated)
-                self._draw_null(repeated)
-                if progress.update((k + 1) / n, f"{k + 1} of {n} maps"):
-                    raise StopSearch(StopReason.CALLBACK)
+                draws = [repeated.draw(self.rng) for _ in range(start, min(n, start + at_once))]
+                drawn = [one for both in draws for one in both]
+                for one, rows in zip(drawn, repeated.move_each(drawn, n_jobs), strict=True):
+                    self._compare_again(one, rows)
+                    done = len(self.nulls)
+                    self._report(done / n, f"{done} of {n} maps")
         except _clock.OutOfTime:
             done = min(len(self.again), len(self.nulls))
             self.left_out.append(f"{done} of {n} maps were learned again")
@@ -209,28 +216,24 @@ class Audit:
             for part in self.parts
         }
 
-    def _draw_again(self, repeated: RepeatedMaps) -> None:
-        """Learn a map from rows drawn again within their groups, and move these rows."""
-        codes, n = self.groups.codes, len(self.Z)
-        own = [np.flatnonzero(codes == g) for g in range(len(self.groups))]
-        drawn = np.concatenate([self.rng.choice(rows, size=len(rows)) for rows in own])
-        counts = np.bincount(drawn, minlength=n)
-        moved = repeated.move_all(codes, counts)
+    def _compare_again(self, drawn: Drawn, moved: list[MovedRows]) -> None:
+        """Compare rows with their moved twins under a map that was learned again."""
         parts = self.judge.compare_all(self.Z, self.before, moved)
+        shares = self._shares(parts, drawn.codes, drawn.counts.astype(np.float64))
+        if drawn.keeps:
+            self.nulls.append(shares)
+            return
         # The first few, since an interval needs two, and then now and then.
         done = len(self.again)
         if done < 3 or done % COLUMNS_EVERY == 0:
             again = {(part.own, part.to): part for part in parts}
             self.columns_again.append(
-                {p: Again.of(self.Z, part, self.kept[p], counts) for p, part in again.items()}
+                {
+                    pair: Again.of(self.Z, part, self.kept[pair], drawn.counts)
+                    for pair, part in again.items()
+                }
             )
-        self.again.append(self._shares(parts, codes, counts.astype(np.float64)))
-
-    def _draw_null(self, repeated: RepeatedMaps) -> None:
-        """Learn a map between groups of the same sizes that chance has made, and move all rows."""
-        codes = self.rng.permutation(self.groups.codes)
-        moved = repeated.move_all(codes, np.ones(len(codes), dtype=np.intp), keeps=True)
-        self.nulls.append(self._shares(self.judge.compare_all(self.Z, self.before, moved), codes))
+        self.again.append(shares)
 
     # What follows ------------------------------------------------------------------------------
 
@@ -242,7 +245,8 @@ class Audit:
             ):
                 self.aucs[pair] = aucs
                 n_judged = len(self.aucs)
-                tell(n_judged / len(self.parts), f"{n_judged} of {len(self.parts)} moves judged")
+                n = len(self.parts)
+                self._report(n_judged / n, f"{n_judged} of {n} moves judged")
         except _clock.OutOfTime:
             n, done = len(self.parts), len(self.aucs)
             if not done:
@@ -259,8 +263,8 @@ class Audit:
                 kept = self.kept.get((part.own, part.to), part.rows[:0])
                 one = Explained(self.judge, self.Z, part, kept, order, self.rng)
                 self.explained[part.own, part.to] = one
-                n_parts = len(self.explained)
-                tell(n_parts / len(self.parts), f"columns of {n_parts} of {len(self.parts)} moves")
+                n, n_parts = len(self.parts), len(self.explained)
+                self._report(n_parts / n, f"columns of {n_parts} of {n} moves")
             for again in self.columns_again:
                 for pair, of in again.items():
                     self.explained[pair].look_again(of)
@@ -280,17 +284,14 @@ class Audit:
         groups, confidence = self.groups, self.auditor.confidence
         n_done = min(len(self.again), len(self.nulls))
         again, nulls = self.again[:n_done], self.nulls[:n_done]
-        sizes = np.bincount(groups.codes) / len(self.Z)
-        # Rows drawn again keep the sizes of the groups; those of another sample do not.
-        more = float((sizes * (self.shares.rates - self.shares.rate) ** 2).sum()) / len(self.Z)
-        rate = interval_of(
+        rate = rate_interval(
             self.shares.rate,
+            self.shares.rates,
+            np.bincount(groups.codes),
             np.array([one.rate for one in again]),
             np.array([one.rate for one in nulls]),
-            len(self.Z),
             confidence,
-            both=True,
-            more_variance=more,
+            n=len(self.Z),
         )
         outputs = [self.model.output_name(k) for k in range(self.before.scores.shape[1])]
         return {
@@ -309,3 +310,9 @@ class Audit:
             "null_rate_": rate.null_share,
             "n_queries_": self.model.n_rows - self.n_before,
         }
+
+
+def _report(progress: Progress, place: int, n_stages: int, share: float, line: str) -> None:
+    """Tell what is done of one of several stages; an error where a callback asks to stop."""
+    if progress.update((place + share) / n_stages, line):
+        raise StopSearch(StopReason.CALLBACK)

@@ -45,6 +45,7 @@ from skfairtest.individual._flip_test.columns import ATTRIBUTIONS
 from skfairtest.individual._flip_test.groups import Groups, shown_values
 from skfairtest.individual._flip_test.maps import check_transport
 from skfairtest.individual._flip_test.quality import check_classifier, warn_of_quality
+from skfairtest.individual._flip_test.share import MovedTwins, MovedValues
 from skfairtest.oracle._model import RESPONSE_METHODS, Model
 from skfairtest.oracle._row_answers import RowAnswers
 from skfairtest.oracle._stop import StopReason, StopSearch
@@ -115,12 +116,13 @@ class FlipTestAuditor(
         is time: intervals then rest on fewer repetitions than `n_bootstrap`, AUCs are NaN, or
         `columns_` lacks pairs of groups, and `stop_reason_` says so. None sets no limit.
     n_jobs : int, default=None
-        Number of parts of a large batch that are predicted at the same time. None means 1, or the
-        setting of `joblib.parallel_config`. The result does not depend on it.
+        Number of maps that are learned again, and of parts of a large batch that are predicted, at
+        the same time. None means 1, or the setting of `joblib.parallel_config`. The result does not
+        depend on it.
     random_state : int, RandomState or Generator, default=None
         Seed of the run: the same seed gives the same result.
     verbose : int, default=0
-        1 prints a line for each tenth of the maps, 2 for each hundredth.
+        1 prints a line for each tenth of the run, 2 for each hundredth.
 
     Attributes
     ----------
@@ -358,7 +360,9 @@ class FlipTestAuditor(
         owner = self._with_params_alone()
         X = self._in_memory(owner, X, y, sensitive_features, fit_params)
         rng = make_generator(self.random_state)
-        X, space, groups = self._read(owner, X, y, sensitive_features)
+        X, space, not_in_model = self._read(owner, X, y, sensitive_features)
+        groups = Groups.of(space, not_in_model)
+        groups.check_number()
         seconds = _clock.now() - start
         warn_of_retraining(self.estimator, y)
         warn_of_target(X, y)
@@ -439,8 +443,23 @@ class FlipTestAuditor(
             )
         return check_table(owner, X)
 
-    def _read(self, owner: Any, X: Any, y: Any, given: Any) -> tuple[Any, InputSpace, Groups]:
-        """Return the table that the model takes, its space, and the groups."""
+    def _moved_values(self, X: Any, sensitive_features: Any) -> tuple[MovedTwins, MovedValues]:
+        """Return what is found for rows of groups that are large enough, without an interval.
+
+        The estimator is fitted; it costs its predictions alone.
+        """
+        self._check_params()
+        owner = self._with_params_alone()
+        X, space, beside = self._read(owner, check_table(owner, X), None, sensitive_features)
+        rng = make_generator(self.random_state)
+        twins = MovedTwins.of(self.transport, space, beside, rng, n_again=0)
+        own = twins.ask(fitted_estimator(self, X, None, {}), self.get_params(deep=False))
+        return twins, own
+
+    def _read(
+        self, owner: Any, X: Any, y: Any, given: Any
+    ) -> tuple[Any, InputSpace, pd.DataFrame | None]:
+        """Return the table that the model takes, its space, and attributes outside of it."""
         named = self.sensitive_features
         if given is not None and isinstance(named, str) and named == "auto":
             named = []
@@ -451,10 +470,7 @@ class FlipTestAuditor(
                 f"{self.sensitive_features!r}. Pass fit(X, sensitive_features=values)."
             )
         X = check_table(owner, found.X)
-        space = self._make_space(X, found.names)
-        groups = Groups.of(space, found.not_in_model)
-        groups.check_number()
-        return X, space, groups
+        return X, self._make_space(X, found.names), found.not_in_model
 
     def _make_space(self, X: Any, sensitive: Any) -> InputSpace:
         """Learn how the columns are to be read."""

@@ -131,9 +131,25 @@ class Interval(NamedTuple):
     beyond_high: float
 
 
+def rate_interval(
+    rate: float, rates: Floats, sizes: Any, again: Floats, nulls: Floats, confidence: float, *,
+    n: float, mean: bool = False,
+) -> Interval:  # fmt: skip
+    """Return the interval of the share of all rows that change; `rates` are those of the groups.
+
+    See `interval_of`.
+    """
+    # Rows drawn again keep the sizes of the groups; those of another sample do not.
+    more = float((sizes / sizes.sum() * (rates - rate) ** 2).sum()) / n
+    return interval_of(
+        rate, again, nulls, n, confidence, both=True, more_variance=more, mean=mean
+    )  # fmt: skip
+
+
 def interval_of(
-    share: float, again: Floats, nulls: Floats, n: int, confidence: float, *,
-    both: bool, more_variance: float = 0.0, chance: float | None = None,
+    share: float, again: Floats, nulls: Floats, n: float, confidence: float, *,
+    both: bool, more_variance: float = 0.0, chance: float | None = None, times: float = 1.0,
+    mean: bool = False,
 ) -> Interval:  # fmt: skip
     """Return the interval of a share of rows that change.
 
@@ -145,7 +161,7 @@ def interval_of(
         The shares among rows drawn again, under maps that were learned from these.
     nulls : ndarray of shape (n_bootstrap,)
         The shares under maps between groups that chance has made.
-    n : int
+    n : float
         Rows.
     confidence : float
         Of the interval.
@@ -154,8 +170,15 @@ def interval_of(
     more_variance : float, default=0.0
         Variance that rows drawn again within their groups do not show.
     chance : float, default=None
-        Share that chance makes, for a share in one direction; None takes it from `nulls`. Of
-        several directions it is that of the largest of them (see `largest_by_chance`).
+        Share that chance makes, without which, or where the interval of what is beyond it holds 0,
+        the lower end is 0. None takes it from `nulls` for a share in one direction, and does
+        without it for one in both. Of several directions it is that of the largest of them (see
+        `largest_by_chance`).
+    times : float, default=1.0
+        By how much wider the interval is, so that several hold at once (see
+        `wider_together`).
+    mean : bool, default=False
+        Whether it is a mean of differences, and no share.
 
     Notes
     -----
@@ -171,18 +194,24 @@ def interval_of(
     """
     if len(again) < 2:
         return Interval(*[np.nan] * 6)
-    t = float(stats.t.isf((1 - confidence) / 2, len(again) - 1))
+    t = times * float(stats.t.isf((1 - confidence) / 2, len(again) - 1))
     null = float(nulls.mean())
     error = float(np.sqrt(max(again.var(ddof=1) + more_variance, nulls.var(ddof=1))))
-    # As many independent rows as would have this error; a share of 0 or 1 has none by itself.
-    size = share * (1 - share) / error**2 if error > 0 and 0 < share < 1 else float(n)
-    low, high = (float(end) for end in wilson(np.array(share), np.array(min(size, float(n))), t))
+    if mean:
+        low, high = max(0.0, share - t * error), share + t * error
+    else:
+        # As many independent rows as would have this error; a share of 0 or 1 has none by itself.
+        size = share * (1 - share) / error**2 if error > 0 and 0 < share < 1 else float(n)
+        ends = wilson(np.array(share), np.array(min(size, float(n))), t)
+        low, high = (float(end) for end in ends)
     low = min(low, without_errors(low, null, both=both))
-    chance = float(np.quantile(nulls, (1 + confidence) / 2)) if chance is None else chance
-    if not both and share <= chance:
-        low = 0.0
+    if chance is None and not both:
+        chance = float(np.quantile(nulls, (1 + confidence) / 2))
     beyond, half = share - null, t * error
-    return Interval(low, high, null, beyond, beyond - half, beyond + half)
+    beyond_low = beyond - half
+    if chance is not None and (share <= chance or beyond_low <= 0):
+        low, beyond_low = 0.0, min(beyond_low, 0.0)
+    return Interval(low, high, null, beyond, beyond_low, beyond + half)
 
 
 def without_errors(share: float, null: float, *, both: bool) -> float:
@@ -219,6 +248,30 @@ def largest_by_chance(shares: Shares, nulls: list[Shares], confidence: float) ->
     return np.asarray(mean + spread * np.quantile(of_chance, (1 + confidence) / 2, method="higher"))
 
 
+def wider_together(again: list[Shares], confidence: float) -> float:
+    """By how much wider the intervals of all pairs and directions are that hold at once.
+
+    How large the largest deviation among rows drawn again is says how many intervals that have
+    nothing to do with each other these are as good as, and so many have their share of the errors
+    each (Bonferroni): some that go together are as good as one.
+    """
+    if len(again) < 3:
+        return 1.0
+    pairs = np.array([one.pairs for one in again])
+    spread = pairs.std(axis=0, ddof=1)
+    varies = spread > 0  # not where nobody is moved
+    if not varies.any():
+        return 1.0
+    n, alpha = len(again), (1 - confidence) / 2
+    # A repetition has a part in the mean and the spread that it is compared with.
+    apart = np.abs(pairs - pairs.mean(axis=0))[:, varies] / spread[varies] * np.sqrt(n / (n - 1))
+    largest = np.quantile(apart.max(axis=1), confidence, method="higher")
+    rest = max(n - 1 - largest**2, np.finfo(float).tiny)
+    chance = stats.t.sf(largest * np.sqrt((n - 2) / rest), n - 2)
+    n_alone = np.clip(alpha / max(chance, np.finfo(float).tiny), 1, varies.sum())
+    return float(stats.t.isf(alpha / n_alone, n - 1) / stats.t.isf(alpha, n - 1))
+
+
 def flip_table(
     shares: Shares, again: list[Shares], nulls: list[Shares], groups: Groups, names: list[str],
     confidence: float,
@@ -226,6 +279,7 @@ def flip_table(
     """Return the shares of each pair of groups and direction, with intervals."""
     counts = np.bincount(groups.codes, minlength=len(groups))
     chance = largest_by_chance(shares, nulls, confidence)
+    times = wider_together(again, confidence)
     lines = []
     for own in range(len(groups)):
         for to in range(len(groups)):
@@ -240,7 +294,8 @@ def flip_table(
                     n,
                     confidence,
                     both=k == 0,
-                    chance=float(chance[own, to, k - 1]) if k else None,
+                    chance=float(chance[own, to, k - 1]) if k else 0.0,
+                    times=times,
                 )
                 lines.append(
                     {

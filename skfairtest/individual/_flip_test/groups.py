@@ -44,16 +44,14 @@ class Groups(NamedTuple):
     names: list[Any]
 
     @classmethod
-    def of(
-        cls, space: InputSpace, not_in_model: pd.DataFrame | None, least: int = LEAST_ROWS
-    ) -> Groups:
+    def of(cls, space: InputSpace, not_in_model: pd.DataFrame | None) -> Groups:
         """Read the groups of the rows of a space, by sensitive columns and those outside the model.
 
         Raises
         ------
         ValueError
-            If sensitive values are missing, there are fewer than two groups, or one has fewer than
-            the `least` rows.
+            If sensitive values are missing, there are fewer than two groups, or one has too few
+            rows for any map.
         """
         Z, layout = space.data, space.layout
         columns = np.asarray(space.sensitive, dtype=np.intp)
@@ -75,7 +73,7 @@ class Groups(NamedTuple):
                 f"{names!r} must form two groups or more; all rows belong to {labels[0]!r} "
                 f"(n_samples={len(Z)}). Pass rows of other groups as well."
             )
-        if counts.min() < least:
+        if counts.min() < LEAST_ROWS:
             _check_sizes(labels, counts, names)
         first = np.array([int(np.flatnonzero(codes == g)[0]) for g in range(len(labels))])
         return cls(labels, codes, Z[np.ix_(first, columns)], columns, names)
@@ -88,13 +86,6 @@ class Groups(NamedTuple):
                 f"{self.names!r} form {n} groups, between which there are {n * (n - 1):,} maps to "
                 f"learn and to judge. Expected at most {most} groups. {WIDER}"
             )
-
-    def only(self, kept: Ints) -> Groups:
-        """Return some of the groups; rows of the others have the code -1."""
-        codes = np.full(len(self), -1, dtype=np.intp)
-        codes[kept] = np.arange(len(kept))
-        own = self.labels[kept], codes[self.codes], self.values[kept]
-        return Groups(*own, self.columns, self.names)
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from skfairtest.space._space import InputSpace
 from skfairtest.transports._base import BaseTransport
 from skfairtest.transports._quantile import QuantileTransport
 from skfairtest.transports._resampled import Resampled
+from skfairtest.workers._sending import on_workers
 
 
 class Maps:
@@ -125,6 +127,22 @@ class Map:
         return found
 
 
+class Drawn(NamedTuple):
+    """What a map is learned again from.
+
+    Attributes
+    ----------
+    codes, counts : ndarray of int of shape (n_rows,)
+        The group of each row, and how often it was drawn.
+    keeps : bool
+        Whether rows keep their sensitive values, as those of groups that chance has made do.
+    """
+
+    codes: Ints
+    counts: Ints
+    keeps: bool
+
+
 class RepeatedMaps:
     """Maps that are learned again from the rows of a fitted map.
 
@@ -147,6 +165,18 @@ class RepeatedMaps:
         if type(transport) is QuantileTransport and not len(transport.by_):
             self._quantile = Resampled(transport, maps.groups.without(Z))
 
+    def draw(self, rng: np.random.Generator) -> list[Drawn]:
+        """Draw rows again within their groups, and deal the rows out to groups by chance."""
+        codes, n = self.maps.groups.codes, len(self.Z)
+        own = [np.flatnonzero(codes == g) for g in range(len(self.maps.groups))]
+        drawn = np.concatenate([rng.choice(rows, size=len(rows)) for rows in own])
+        again = Drawn(codes, np.bincount(drawn, minlength=n), False)
+        return [again, Drawn(rng.permutation(codes), np.ones(n, dtype=np.intp), True)]
+
+    def move_each(self, drawn: list[Drawn], n_jobs: int | None) -> Iterator[list[MovedRows]]:
+        """Learn a map from each of what was drawn, and move its rows; threads share the work."""
+        return on_workers(_move_drawn, self, [(one,) for one in drawn], n_jobs, prefer="threads")
+
     def move_all(self, codes: Ints, counts: Ints, *, keeps: bool = False) -> list[MovedRows]:
         """Learn a map between groups of rows drawn `counts` times each, and move these rows."""
         maps, groups, Z = self.maps, self.maps.groups, self.Z
@@ -161,6 +191,10 @@ class RepeatedMaps:
             moved_rows[:, groups.columns] = values
             found.append(MovedRows.of(maps.space, Z, own, to, rows, moved_rows))
         return found
+
+
+def _move_drawn(repeated: RepeatedMaps, drawn: Drawn) -> list[MovedRows]:
+    return repeated.move_all(drawn.codes, drawn.counts, keeps=drawn.keeps)
 
 
 def check_transport(transport: Any) -> None:

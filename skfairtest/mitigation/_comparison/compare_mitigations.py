@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.validation import column_or_1d
 
 from skfairtest import _clock
 from skfairtest._parameters import check_whole
-from skfairtest._progress import PartsProgress, make_progress
+from skfairtest._progress import PartsProgress, make_progress, tell
 from skfairtest._typing import Ints, is_real
 from skfairtest._validation import (
     check_table,
@@ -27,8 +28,8 @@ from skfairtest.base import BaseAuditor, check_max_time
 from skfairtest.exceptions import WorkersFailedError
 from skfairtest.group._rules.sensitive_groups import SensitiveGroups
 from skfairtest.mitigation._comparison.methods import METHODS, ComparisonContext, ComparisonSettings
-from skfairtest.mitigation._comparison.moved import move_held_rows, transport_of
-from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line, run_fold
+from skfairtest.mitigation._comparison.moved import move_rows, transport_of
+from skfairtest.mitigation._comparison.one_fold import FoldResult, Training, in_a_line, run_fold
 from skfairtest.mitigation._comparison.result import MitigationComparison
 from skfairtest.mitigation._comparison.table import MeasuredMethods, Scores, make_comparison
 from skfairtest.mitigation._shares import affordable_inputs, draw_crossings, draw_uniform
@@ -62,9 +63,10 @@ def compare_mitigations(
 ) -> MitigationComparison:
     """Compare methods of mitigation: what is left, what it costs, and who pays.
 
-    Every method is trained on the same folds, and measured on the rows that its models have not
-    seen, on inputs near these, and on uniform inputs. Read the figures of a method against those of
-    the original.
+    Every method is trained on all rows, which is the model that whoever takes the method gets, and
+    on the same folds. Twins are counted of the model of all rows; scores and rates of groups are
+    those of the folds' models on the rows that they have not seen. Read the figures of a method
+    against those of the original.
 
     Parameters
     ----------
@@ -102,8 +104,8 @@ def compare_mitigations(
         which have none. The steps of a pipeline get them by metadata routing.
     moved : bool or transport, default=True
         Whether to move rows to the other groups, together with the columns that go with the
-        sensitive ones, and by which map; True is a `QuantileTransport`. It is learned once for each
-        fold, from the rows that are trained on.
+        sensitive ones, and by which map; True is a `QuantileTransport`. It is learned once for all
+        methods, and 20 times again for intervals.
     max_time : float, default=None
         Time limit in seconds. Methods are run in the order of their cost, the cheap ones first;
         a method that was not reached has a row that says so. A training that has begun is not
@@ -159,8 +161,9 @@ def compare_mitigations(
     A method that fails, that does not apply, or whose package is not installed has a row with the
     reason. Ctrl-C ends the comparison and returns what was measured until then.
 
-    The shares are estimated from all rows, from up to 5,000 inputs near the data, and from as many
-    uniform ones (fewer where the sensitive columns have more than eight combinations of values).
+    The shares are those of the model that the method trains on all rows, among up to 5,000 of the
+    rows, as many inputs near them, and as many uniform ones (fewer where the sensitive columns have
+    more than eight combinations of values).
     Retrainers get small budgets (two folds of their own, two rounds), and fairlearn's mixtures ten
     rounds, so that all methods take a minute or so on a thousand rows. A `FairnessRetrainer` with a
     larger budget goes into `methods` as an estimator of your own. The certificates of a method take
@@ -168,18 +171,23 @@ def compare_mitigations(
 
     A model that is not given an attribute may act on other columns that stand in for it (proxies):
     the figures of groups and of moved twins show that, and those of twins do not. A moved twin
-    [4]_ is a row held out, moved to where the rows of another group have the same ranks: dropping
-    the columns leaves what differs there. It is no counterfactual, and errors of the map change
-    some outputs, too, so that the share is never 0 in practice; `FlipTestAuditor` looks closer.
-    Attributes with more than 12 combinations of values, such as an age in years, are not moved, and
-    neither are rows of a group with fewer than two rows to train on, as a remark says. Groups are
+    [4]_ is a row moved to where the rows of another group have the same ranks: dropping the columns
+    leaves what differs there. It is no counterfactual, and errors of the map change some outputs,
+    too, which the interval allows for. Who is moved, and how it is counted, is as in `audit`: up to
+    4,000 rows, between the four largest groups of an attribute that have 50 rows or more; of
+    several attributes the one with the largest share counts. An attribute without two such groups
+    is not moved, as a remark says; `FlipTestAuditor` looks closer. Groups, where rates are
+    compared, are
     the combinations of sensitive values; numbers with more than six values are cut at their
     quartiles. The rates are as fairlearn defines them [3]_.
 
-    All intervals have a confidence of 95%. Those of the changes are those of a jackknife over 30
-    parts of the rows, those of the shares Wilson's. Both tell the uncertainty about rows and inputs
-    for the models that were trained; models trained on other rows would differ more. Whoever picks
-    the best of ten methods has picked a lucky one, too.
+    All intervals have a confidence of 95%, and are about the model that is trained on these rows
+    and people like them. Those of ``share_rows`` and ``share_moved`` reach to where models of the
+    folds have the share among rows that they have not seen, since a model may treat its own rows
+    otherwise; that of ``share_moved`` has the error of the map in it. Those of the changes of
+    scores and rates are those of a jackknife over 30 parts of the rows, wider by how far single
+    trainings lie apart (prediction intervals for one training): models of trees, which a few rows
+    change much, have wide ones. Whoever picks the best of ten methods has picked a lucky one, too.
 
     A recommendation does not say that a method is right. Twins that are treated alike are one aim,
     equal rates are another, and what lowers the one may raise the other.
@@ -247,12 +255,23 @@ def compare_mitigations(
         transport,
         SETTINGS,
     )
-    folds, moved_note = _folds(context, cv, rng)
-    results = _run_all(named, context, folds, max_time, without_threads(n_jobs), shown)
+    n_jobs = without_threads(n_jobs)
+    trainings = _trainings(context, _split(context, cv, rng), rng)
+    shown.begin("compare_mitigations", len(named))
+    try:
+        shown.part("inputs and moved twins")
+        context, rows = _with_inputs(context, rng)
+        moved_twins = move_rows(context, rng.spawn(1)[0], n_jobs)
+        context = replace(context, moved=moved_twins.twins)
+        results = _run_all(named, context, trainings, max_time, n_jobs, shown)
+    finally:
+        shown.finish()
     scores = Scores(
         check_scoring(clone(estimator), scoring=scoring), _score_name(scoring, classes), rng
     )
-    return make_comparison(MeasuredMethods(context, folds, results, scores, moved_note))
+    return make_comparison(
+        MeasuredMethods(context, trainings, results, scores, rows, moved_twins.note)
+    )
 
 
 # Checks ------------------------------------------------------------------------------------------
@@ -324,32 +343,34 @@ def _score_name(scoring: Any, classes: Any) -> str:
     return scoring if isinstance(scoring, str) else "score"
 
 
-# Folds -------------------------------------------------------------------------------------------
+# Trainings ---------------------------------------------------------------------------------------
 
 
-def _folds(context: ComparisonContext, cv: Any, rng: np.random.Generator) -> tuple[list[Fold], str]:
-    """The folds, and why they have no moved twins, if they should have some."""
-    parts = _split(context, cv, rng)
-    moved = move_held_rows(context, parts)
-    each = -(-affordable_inputs(context.space, context.settings.n_inputs) // len(parts))
-    certify_time = context.settings.certify_time / len(parts)
-    folds = []
-    for number, (training, held) in enumerate(parts):
-        rows = context.space.data[held]
-        inputs, cluster_ids = {}, None
-        if context.has_twins:
-            near = draw_crossings(context.space.with_encoded(rows), each, rng)
-            uniform = draw_uniform(context.space, each, rng)
-            inputs = {
-                "rows": context.space.rows(held),
-                "near": context.space.decode(near.rows),
-                "uniform": context.space.decode(uniform),
-            }
-            cluster_ids = near.cluster_ids
-        seed = int(rng.integers(2**31 - 1))
-        twins = None if moved.folds is None else moved.folds[number]
-        folds.append(Fold(number, training, held, inputs, cluster_ids, seed, certify_time, twins))
-    return folds, moved.note
+def _trainings(
+    context: ComparisonContext, parts: list[tuple[Ints, Ints]], rng: np.random.Generator
+) -> list[Training]:
+    """One on all but the rows that each fold holds out, and at last one on all rows."""
+    every, none = np.arange(len(context.y)), np.arange(0)
+    return [
+        Training(number, training, held, int(rng.integers(2**31 - 1)))
+        for number, (training, held) in enumerate([*parts, (every, none)])
+    ]
+
+
+def _with_inputs(
+    context: ComparisonContext, rng: np.random.Generator
+) -> tuple[ComparisonContext, Ints]:
+    """Add what all models are asked about, and return which rows of the table are among that."""
+    space = context.space
+    n, n_rows = affordable_inputs(space, context.settings.n_inputs), len(context.y)
+    near = draw_crossings(space, n, rng)
+    inputs, rows = {"near": space.decode(near.rows)}, np.arange(n_rows)
+    if context.has_twins:
+        if n_rows > n:
+            rows = np.sort(rng.permutation(n_rows)[:n])
+        inputs["rows"] = space.rows(rows)
+        inputs["uniform"] = space.decode(draw_uniform(space, n, rng))
+    return replace(context, inputs=inputs, near_rows=near.cluster_ids), rows
 
 
 def _split(
@@ -388,7 +409,9 @@ def _split(
 # Running -----------------------------------------------------------------------------------------
 
 
-def _run_one(needed: tuple[dict[str, Any], ComparisonContext], name: str, fold: Fold) -> FoldResult:
+def _run_one(
+    needed: tuple[dict[str, Any], ComparisonContext], name: str, fold: Training
+) -> FoldResult:
     named, context = needed
     return run_fold(name, named[name], context, fold)
 
@@ -396,12 +419,12 @@ def _run_one(needed: tuple[dict[str, Any], ComparisonContext], name: str, fold: 
 def _run_all(
     named: dict[str, Any],
     context: ComparisonContext,
-    folds: list[Fold],
+    folds: list[Training],
     max_time: float | None,
     n_jobs: int | None,
     progress: PartsProgress,
 ) -> dict[str, list[FoldResult]]:
-    """All methods on all folds; what is done stays when the time is up or Ctrl-C ends it."""
+    """All trainings of all methods; what is done stays when the time is up or Ctrl-C ends it."""
     began = _clock.now()
     order = sorted(named, key=lambda name: list(METHODS).index(name) if name in METHODS else 0)
     tasks = [(name, fold) for name in order for fold in folds]
@@ -409,7 +432,6 @@ def _run_all(
     size = len(tasks) if max_time is None else n_workers(n_jobs)
     done: dict[str, list[FoldResult]] = {name: [] for name in named}
     n_done, reason = 0, ""
-    progress.begin("compare_mitigations", len(named))
     try:
         while n_done < len(tasks):
             if max_time is not None and _clock.now() - began >= max_time:
@@ -427,6 +449,7 @@ def _run_all(
                         "The original could not be trained and measured, so there is nothing to "
                         f"compare with. {result.reason}"
                     )
+                tell(len(done[name]) / len(folds), f"{len(done[name])} of {len(folds)} trainings")
                 if len(done[name]) == len(folds):
                     progress.done(f"{name}: {_progress_message(done[name])}")
                     if n_done < len(tasks):
@@ -436,17 +459,15 @@ def _run_all(
             raise
         was_user = isinstance(error, KeyboardInterrupt)
         reason = "interrupted by the user" if was_user else in_a_line(error)
-    finally:
-        progress.finish()
     if len(done["original"]) < len(folds):
         raise ValueError(
             f"max_time={max_time:g} s was over before the original was measured in "
-            f"{len(folds)} folds, so there is nothing to compare with. Give more time, fewer "
+            f"{len(folds)} trainings, so there is nothing to compare with. Give more time, fewer "
             "folds (cv=2), or fewer rows."
         )
     for results in done.values():
         if n := len(folds) - len(results):
-            how_far = f" after {len(results)} of {len(folds)} folds" if results else ""
+            how_far = f" after {len(results)} of {len(folds)} trainings" if results else ""
             results += [FoldResult(reason=reason + how_far) for _ in range(n)]
     return done
 

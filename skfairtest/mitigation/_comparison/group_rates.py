@@ -59,6 +59,7 @@ def rate_change(
     confidence: float,
     weights: Floats | None,
     are_shares: bool,
+    spread: float = 0.0,
 ) -> Measure:
     """How far the rate of a group, or its mean output, changes against the original's.
 
@@ -74,6 +75,8 @@ def rate_change(
         Weights of the rows.
     are_shares : bool
         Whether predictions are 1 or 0, so that rows are counted.
+    spread : float, default=0.0
+        Between single trainings.
     """
     kept = np.ones(len(own)) if weights is None else weights
     _, parts = np.unique(number, return_inverse=True)
@@ -85,7 +88,7 @@ def rate_change(
             )
 
     return paired_difference(
-        mean(own), mean(original), confidence, len(own) if are_shares else None
+        mean(own), mean(original), confidence, len(own) if are_shares else None, spread
     )
 
 

@@ -44,16 +44,19 @@ def leave_out(score: Callable[[Ints], float], number: Ints) -> Jackknife:
 
 
 def paired_difference(
-    own: Jackknife, original: Jackknife, confidence: float, n_rows: int | None = None
-) -> Measure:
+    own: Jackknife, original: Jackknife, confidence: float, n_rows: int | None = None,
+    spread: float = 0.0,
+) -> Measure:  # fmt: skip
     """One score less another with its interval, the guard's of `FairnessRetrainer`.
 
     Any score will do, also one that is no mean over rows, such as AUC; `n_rows` are given where it
-    counts rows that are right. The interval is about which rows there are; the models of the folds
-    are taken as they are.
+    counts rows that are right. With a `spread` between trainings the interval is about a single
+    one, and without it about the mean of those that the folds had.
     """
     apart = own.without - original.without
-    if len(apart) < 3:
+    if len(apart) < 3 or not np.isfinite(spread):
         return Measure(own.value - original.value, np.nan, np.nan)
-    drop = interval_of(own.value - original.value, apart, confidence=confidence, n_rows=n_rows)
-    return Measure(*drop[:3])
+    change = interval_of(
+        own.value - original.value, apart, confidence=confidence, n_rows=n_rows, spread=spread
+    )
+    return Measure(*change[:3])

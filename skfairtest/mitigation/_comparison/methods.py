@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.group import TestSGDAuditor
 from skfairtest.group._rules.sensitive_groups import SensitiveGroups
 from skfairtest.individual import AequitasAuditor
+from skfairtest.individual._flip_test.share import MovedTwins
 from skfairtest.mitigation._averaging.averages import last_step
 from skfairtest.mitigation._averaging.marginalized import averaged
 from skfairtest.mitigation._comparison.with_fairlearn import (
@@ -39,11 +40,11 @@ class ComparisonSettings(NamedTuple):
     Attributes
     ----------
     n_inputs : int
-        Inputs near the data, and uniform ones, over all folds.
+        Inputs near the data, uniform ones, and rows at most.
     certify_time : float
-        Seconds for the certificates of one method, over all folds; 0 for none.
+        Seconds for the certificate of the model of all rows; 0 for none.
     degree_queries : int
-        Queries of the search for the largest difference of a fold's model.
+        Queries of the search for its largest difference.
     n_parts : int
         Parts of the rows that the jackknife leaves out in turn.
     confidence : float
@@ -100,6 +101,13 @@ class ComparisonContext:
         Moves rows to other groups; None where no moved twins are measured.
     settings : ComparisonSettings
         How thoroughly methods are measured.
+    inputs : dict of str to table
+        What all models are asked about, by place: rows of the table, inputs near these, and uniform
+        ones. Where there are no twins to compare, those near alone.
+    near_rows : ndarray of int or None
+        Which row each of the inputs near them is near to.
+    moved : dict of str to MovedTwins
+        Rows moved to other groups, by the attribute.
     """
 
     estimator: Any
@@ -115,6 +123,14 @@ class ComparisonContext:
     callbacks: tuple[Any, ...] = ()
     transport: Any = None
     settings: ComparisonSettings = ComparisonSettings()
+    inputs: dict[str, Any] = field(default_factory=dict)
+    near_rows: Ints | None = None
+    moved: dict[str, MovedTwins] = field(default_factory=dict)
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether mean differences of twins are measured, of a regressor without a threshold."""
+        return self.classes is None and self.threshold is None
 
     @property
     def has_twins(self) -> bool:

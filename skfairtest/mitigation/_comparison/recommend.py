@@ -123,9 +123,12 @@ class Sentences:
                 "Moved to another group with the columns that go with it, people's outputs would "
                 f"change by {shares[0]} on average{as_before}."
             )
+        unknown = ""
+        if row[f"{self.moved_column}_low"] == 0:
+            unknown = " This is not known to be more than errors of the map make of it."
         return (
             f"Moved to another group with the columns that go with it, {shares[0]} of the people "
-            f"would get {self.changed}{as_before}."
+            f"would get {self.changed}{as_before}.{unknown}"
         )
 
     def of_moved(self, row: Any) -> str:
@@ -210,7 +213,8 @@ class Sentences:
 
     @property
     def n_rows(self) -> str:
-        return f"{self.settings['n_rows']:,}"
+        """The people whose twins were compared."""
+        return f"{self.settings['n_inputs'].get('rows', self.settings['n_rows']):,}"
 
     def not_in_model(self) -> tuple[str, str]:
         return (

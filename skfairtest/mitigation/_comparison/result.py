@@ -37,27 +37,33 @@ class MitigationComparison:
         One row per method, "original" first. Columns, where ``*_low`` and ``*_high`` are the bounds
         of intervals:
 
-        - ``accuracy`` (``r2``, or the name of `scoring`) and ``auc`` of the out-of-fold
-          predictions of all rows, with ``*_change``, the paired difference to the original
-        - ``share_rows``, ``share_near``, ``share_uniform``: shares of inputs whose twins are
-          treated differently, among rows held out, near them, in the whole domain. For a regressor
-          without `threshold` ``difference_rows`` and so on: mean differences between twins.
-        - ``share_moved`` (or ``difference_moved``): the share of the rows held out whose output
-          changes when they are moved to another group with the columns that go with it; not with
-          ``moved=False``, and NaN where rows could not be moved
-        - ``degree``: the largest difference of twins found in any fold's model, in the units of
-          ``degree_unit``; ``degree_bound``: a bound that none exceeds, NaN where the model cannot
-          be read
-        - ``demographic_parity_difference``, ``demographic_parity_ratio`` (the lowest impact ratio),
-          ``equalized_odds_difference``: between groups of at least 30 rows
-        - ``losing_group``, ``losing_group_change``: the group whose rate of favourable predictions
-          falls most against the original, and its change; its interval holds for all groups at
-          once. Empty where no rate falls.
-        - ``worst_group``, ``worst_group_accuracy``, ``accuracy_spread``: the group whose
-          predictions are worst, its score, and the best group's less the worst's
-        - ``fit_seconds`` of one fold, ``predict_ratio`` (times of predictions as a multiple of the
-          original's), ``queries`` of audits in one fold, where they are known
-        - ``note``: why there are no figures, or in how many folds a retrainer kept the model
+        - of the models of the folds, on the rows that they have not seen: ``accuracy`` (``r2``, or
+          the name of `scoring`) and ``auc``, with ``*_change``, the paired difference to the
+          original, whose interval is one for a single training
+        - of the model that the method trains on all rows: ``share_rows``, ``share_near``,
+          ``share_uniform``, the shares of inputs whose twins are treated differently among the
+          rows (the interval is about people like them), near them, and in the whole domain. For a
+          regressor without `threshold` ``difference_rows`` and so on: mean differences between
+          twins.
+        - of the same model: ``share_moved`` (or ``difference_moved``), the share of the rows whose
+          output changes when they are moved to another group with the columns that go with it, as
+          `audit` shows it; not with ``moved=False``, and NaN where rows could not be moved
+        - of the same model: ``degree``, the largest difference of twins that was found, in the
+          units of ``degree_unit``; ``degree_bound``, a bound that none exceeds, NaN where the model
+          cannot be read
+        - of the models of the folds: ``demographic_parity_difference``,
+          ``demographic_parity_ratio`` (the lowest impact ratio), ``equalized_odds_difference``,
+          between groups of at least 30 rows
+        - of the models of the folds: ``losing_group``, ``losing_group_change``, the group whose
+          rate of favourable predictions falls most against the original, and its change; the
+          interval is one for a single training, and holds for all groups at once. Empty where no
+          rate falls.
+        - of the models of the folds: ``worst_group``, ``worst_group_accuracy``,
+          ``accuracy_spread``, the group whose predictions are worst, its score, and the best
+          group's less the worst's
+        - ``fit_seconds`` of one training, ``predict_ratio`` (times of predictions as a multiple of
+          the original's), ``queries`` of audits in one training, where they are known
+        - ``note``: why there are no figures, or in how many trainings a retrainer kept the model
           as it was
     groups : DataFrame
         One row per method and group: number of rows, rates, score, and the change of the rate of
@@ -230,18 +236,19 @@ class MitigationComparison:
             else f"shares that get {sentences.changed}"
         )
         meanings = {
-            MOVED: f"Moved twins: {moved} if the people held out are moved to another group, with "
-            f"the columns that go with it ({settings.get('transport')}).",
+            MOVED: f"Moved twins: {moved} if these people are moved to another group, with the "
+            f"columns that go with it ({settings.get('transport')}).",
             RATIO: "Impact ratio: the lowest of a group.",
             "seconds": "Seconds: of a training.",
             PAYS: f"Who pays: the group whose {pays}.",
         }
         head, _ = self._cells()
         return " ".join([
-            f"People, near people: {left}, among the {sentences.n_rows} people held out in "
-            f"{settings['n_folds']} folds, and among inputs near them.",
+            f"People, near people: {left}, among {sentences.n_rows} people and inputs near them, "
+            "of the model that is trained on all rows. Scores and rates: of models of "
+            f"{settings['n_folds']} folds, on people that they have not seen.",
             *(words for name, words in meanings.items() if name in head),
-            f"Intervals: {settings['confidence']:.0%}.",
+            f"Intervals: {settings['confidence']:.0%}, of one training.",
         ])  # fmt: skip
 
     def _remarks(self) -> Iterator[tuple[str, str]]:
@@ -260,13 +267,11 @@ class MitigationComparison:
             return (
                 f"Columns that stand in for {them} (proxies) are changed in moved twins alone. "
                 "These are no counterfactuals, and errors of the map change some outputs, too. "
-                "Equal rates of groups are another aim. Models trained on other rows would differ "
-                "more than the intervals say."
+                "Equal rates of groups are another aim."
             )
         return (
             f"Only changes of {them} are looked at: columns that stand in for {them} (proxies) are "
-            "not, and equal rates of groups are another aim. Models trained on other rows would "
-            "differ more than the intervals say."
+            "not, and equal rates of groups are another aim."
         )
 
     def _more(self) -> str:

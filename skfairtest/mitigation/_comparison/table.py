@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,9 +28,10 @@ from skfairtest.mitigation._comparison.jackknife import (
     paired_difference,
 )
 from skfairtest.mitigation._comparison.methods import ComparisonContext
-from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line
+from skfairtest.mitigation._comparison.one_fold import FoldResult, Training, in_a_line
 from skfairtest.mitigation._comparison.result import MitigationComparison
-from skfairtest.mitigation._shares import PLACES, Measure, together
+from skfairtest.mitigation._comparison.shares import shares
+from skfairtest.mitigation._comparison.spread import Spread
 from skfairtest.oracle._favourable import as_shares
 
 #: The change of a group's rate, and the bounds of its interval.
@@ -49,15 +51,20 @@ class MeasuredMethods:
     """All that was measured, by method and fold."""
 
     context: ComparisonContext
-    folds: list[Fold]
+    trainings: list[Training]
     results: dict[str, list[FoldResult]]
     scores: Scores
+    rows: Ints
     moved_note: str = ""
 
     @property
-    def is_mean(self) -> bool:
-        """Whether mean differences of twins are measured, of a regressor without a threshold."""
-        return self.context.classes is None and self.context.threshold is None
+    def folds(self) -> list[Training]:
+        """The trainings that hold rows out."""
+        return self.trainings[:-1]
+
+    def of_folds(self, name: str) -> list[FoldResult]:
+        """What a method's trainings gave that hold rows out."""
+        return self.results[name][:-1]
 
     def reason(self, name: str) -> str:
         """Why a method has no figures; empty where it has."""
@@ -66,7 +73,7 @@ class MeasuredMethods:
     def answers(self, name: str) -> dict[str, Any]:
         """Out-of-fold answers of all rows, where every fold has them."""
         order = np.argsort(np.concatenate([fold.held for fold in self.folds]))
-        parts = [result.answers for result in self.results[name]]
+        parts = [result.answers for result in self.of_folds(name)]
         everywhere = set.intersection(*(set(part) for part in parts))
         return {key: np.concatenate([part[key] for part in parts])[order] for key in everywhere}
 
@@ -79,6 +86,8 @@ def make_comparison(measured: MeasuredMethods) -> MitigationComparison:
     scorers = {name: measured.scores.scorer}
     if context.classes is not None:
         scorers["auc"] = get_scorer("roc_auc" if len(context.classes) == 2 else "roc_auc_ovr")
+    predicted = measured.answers("original")["predict"]
+    spread = Spread(context, measured.results["original"], predicted, measured.scores.rng)
     jackknives: dict[str, Jackknives] = {}
     rows, by_group = {}, {}
     for method in ["original", *(m for m in measured.results if m != "original")]:
@@ -90,8 +99,14 @@ def make_comparison(measured: MeasuredMethods) -> MitigationComparison:
                     column: None if score is None else leave_out(score, number)
                     for column, score in functions.items()
                 }
-                by_group[method] = _by_group(measured, method, groups, functions[name], number)
-                rows[method] = _row(measured, method, jackknives, by_group[method])
+                by_group[method] = _by_group(
+                    measured, method, groups, functions[name], number, spread
+                )
+                spreads = {
+                    column: spread.of_score(measured.results[method], scorer)
+                    for column, scorer in scorers.items()
+                }
+                rows[method] = _row(measured, method, jackknives, by_group[method], spreads)
         except Exception as error:  # predictions that no scorer takes cost one row, not the table
             if method == "original":
                 raise
@@ -128,12 +143,12 @@ def _settings(measured: MeasuredMethods) -> dict[str, Any]:
         "n_rows": len(context.y),
         "n_folds": len(folds),
         "n_inputs": {
-            place: sum(len(fold.inputs[place]) for fold in folds) for place in folds[0].inputs
+            place: len(table) for place, table in context.inputs.items() if context.has_twins
         },
         "score": measured.scores.name,
         "favourable": favourable,
         "threshold": context.threshold,
-        "is_mean": measured.is_mean,
+        "is_mean": context.is_mean,
         "confidence": context.settings.confidence,
         "transport": None if context.transport is None else type(context.transport).__name__,
         "moved_note": measured.moved_note,
@@ -145,11 +160,12 @@ def _row(
     method: str,
     jackknives: dict[str, Jackknives],
     by_group: pd.DataFrame,
+    spreads: dict[str, float],
 ) -> dict[str, Any]:
     row: dict[str, Any] = {}
-    for column in jackknives[method]:
-        row |= _changes(column, jackknives[method], jackknives["original"], measured)
-    row |= _shares(measured, method)
+    for column, spread in spreads.items():
+        row |= _changes(column, jackknives[method], jackknives["original"], measured, spread)
+    row |= shares(measured.context, measured.trainings, measured.results[method], measured.rows)
     row |= between_groups(by_group)
     row |= _who_pays(by_group, measured.scores.name)
     return row | _costs(measured, method)
@@ -182,7 +198,7 @@ def _score_functions(measured: MeasuredMethods, method: str, scorers: dict[str, 
 
 
 def _changes(
-    column: str, own: Jackknives, original: Jackknives, measured: MeasuredMethods
+    column: str, own: Jackknives, original: Jackknives, measured: MeasuredMethods, spread: float
 ) -> dict[str, float]:
     names = [column, f"{column}_change", f"{column}_change_low", f"{column}_change_high"]
     score, first = own[column], original[column]
@@ -193,50 +209,20 @@ def _changes(
     if first is None:
         return dict(zip(names, [score.value, np.nan, np.nan, np.nan], strict=True))
     n_rows = len(measured.context.y) if column == "accuracy" else None
-    change = paired_difference(score, first, measured.context.settings.confidence, n_rows)
+    confidence = measured.context.settings.confidence
+    change = paired_difference(score, first, confidence, n_rows, spread)
     return dict(zip(names, [score.value, *change], strict=True))
 
 
-def _shares(measured: MeasuredMethods, method: str) -> dict[str, Any]:
-    results, mean = measured.results[method], measured.is_mean
-    row: dict[str, Any] = {}
-    for place in PLACES:
-        name = f"{'difference' if mean else 'share'}_{place}"
-        if not measured.context.has_twins:  # twins are one input to the models
-            row |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), 0.0)
-            continue
-        whole = together([result.judged[place] for result in results])
-        measure = whole.measure(mean=mean, confidence=measured.context.settings.confidence)
-        row |= {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}
-    if measured.context.transport is not None:
-        row |= _moved(results, mean=mean, confidence=measured.context.settings.confidence)
-    return row | {
-        "degree": max(result.degree for result in results),
-        # One fold without a bound, and there is no bound for all.
-        "degree_bound": float(np.max([result.bound for result in results])),
-        "degree_unit": results[0].unit,
-    }
-
-
-def _moved(results: list[FoldResult], *, mean: bool, confidence: float) -> dict[str, float]:
-    """What becomes of outputs if rows are moved to another group; NaN where that is not known."""
-    name = f"{'difference' if mean else 'share'}_moved"
-    measure = Measure(np.nan, np.nan, np.nan)
-    if all("moved" in result.judged for result in results):
-        whole = together([result.judged["moved"] for result in results])
-        measure = whole.measure(mean=mean, confidence=confidence)
-    return {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}
-
-
 def _by_group(
-    measured: MeasuredMethods, method: str, groups: Any, score: Any, number: Ints
+    measured: MeasuredMethods, method: str, groups: Any, score: Any, number: Ints, spread: Spread
 ) -> pd.DataFrame:
-    context = measured.context
-    shares, original = _favoured(measured, method), _favoured(measured, "original")
+    context, favoured = measured.context, partial(_favoured, measured.context)
+    own, original = (favoured(measured.answers(name)["predict"]) for name in (method, "original"))
     truth = None
     if context.classes is not None:
         truth = as_shares(context.y, context.classes[context.favourable].tolist()).astype(bool)
-    table = rates_by_group(groups, truth, shares, context.weights)
+    table = rates_by_group(groups, truth, own, context.weights)
     # The score of fewer rows is mostly chance, and of thousands of groups it takes minutes.
     large = table.index[table["rows"] >= FEWEST_ROWS]
     places = {name: np.flatnonzero(groups == name) for name in large}
@@ -249,9 +235,10 @@ def _by_group(
         name: (0.0, 0.0, 0.0)
         if method == "original"
         else rate_change(
-            shares[rows], original[rows], number[rows], confidence=confidence,
+            own[rows], original[rows], number[rows], confidence=confidence,
             weights=None if context.weights is None else context.weights[rows],
             are_shares=truth is not None,
+            spread=spread.of_rate(measured.results[method], favoured, groups == name),
         )
         for name, rows in places.items()
     }  # fmt: skip
@@ -259,9 +246,8 @@ def _by_group(
     return table.join(found)
 
 
-def _favoured(measured: MeasuredMethods, method: str) -> Floats:
+def _favoured(context: ComparisonContext, predicted: Any) -> Floats:
     """1 for each row that is predicted to be favoured, else 0; the outputs of a regression."""
-    context, predicted = measured.context, measured.answers(method)["predict"]
     if context.classes is None:
         return as_shares(predicted, "mean")
     return as_shares(predicted, context.classes[context.favourable].tolist())
@@ -294,8 +280,9 @@ def _who_pays(table: pd.DataFrame, name: str) -> dict[str, Any]:
 
 
 def _costs(measured: MeasuredMethods, method: str) -> dict[str, float]:
-    results, first = measured.results[method], measured.results["original"]
-    seconds = sum(result.predict_seconds for result in results)
+    results = measured.results[method]
+    first = measured.of_folds("original")
+    seconds = sum(result.predict_seconds for result in measured.of_folds(method))
     return {
         "fit_seconds": float(np.mean([result.fit_seconds for result in results])),
         "predict_ratio": seconds / max(1e-9, sum(result.predict_seconds for result in first)),
@@ -305,6 +292,8 @@ def _costs(measured: MeasuredMethods, method: str) -> dict[str, float]:
 
 def _note(results: list[FoldResult]) -> str:
     kept = sum(result.kept_original for result in results)
-    notes = [f"the original was kept in {kept} of {len(results)} folds"] if kept else []
+    notes = [f"the original was kept in {kept} of {len(results)} trainings"] if kept else []
+    if results[-1].kept_original:
+        notes = [f"{notes[0]}, that on all rows among them"]
     notes += [result.moved_note for result in results if result.moved_note][:1]
     return "; ".join(notes)

@@ -137,7 +137,7 @@ class Spread:
         if task.classes is None:
             drawn = _expected_numbers(task, X, folds, originals, rng)
         else:
-            drawn = _expected_classes(task.classes, X, originals, rng)
+            drawn = expected_classes(task.classes, X, originals, rng)
         self._draws = [HeldOut(task.scorer, X, labels, None) for labels in drawn]
         self._original = self._scores(originals)
 
@@ -162,8 +162,7 @@ class Spread:
         scores = self._scores(models)
         if scores is None or self._original is None:
             return None
-        fell = self._original - scores
-        return float(np.std(fell, ddof=1) * np.sqrt(1 + 1 / (len(fell) - 1)))
+        return spread_of(self._original - scores)
 
 
 def _score(known: tuple[Any, list[HeldOut]], model: Any) -> float:
@@ -177,7 +176,12 @@ def _score(known: tuple[Any, list[HeldOut]], model: Any) -> float:
     return float(np.mean(scores))
 
 
-def _expected_classes(
+def spread_of(fell: Floats) -> float:
+    """How far one training lies from the mean of the folds', by those of all rows and the folds."""
+    return float(np.std(fell, ddof=1) * np.sqrt(1 + 1 / (len(fell) - 1)))
+
+
+def expected_classes(
     classes: Values, X: Any, models: list[Any], rng: np.random.Generator
 ) -> Values:
     """Draws of labels with the mean of the models' probabilities, or of their votes."""

@@ -6,19 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest._typing import Floats, Ints
-from skfairtest.individual._flip_test.groups import Groups
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.individual._flip_test.maps import Map, Maps
-from skfairtest.individual._flip_test.rate import changes_of
+from skfairtest.individual._flip_test.share import MovedTwins, MovedValues
 from skfairtest.mitigation._labelers import FoundPairs, average_label, label_pairs
 from skfairtest.mitigation._retraining.metrics import unseen_share
 from skfairtest.mitigation._retraining.near_rows import MOST_TWINS, joined
 from skfairtest.mitigation._retraining.rounds import Measurements
 from skfairtest.mitigation._retraining.training import Addition, TrainingFold
 from skfairtest.mitigation._retraining.twin_strategies import TwinStrategy
-from skfairtest.mitigation._shares import Judged, Measure
-from skfairtest.oracle._model import Model
-from skfairtest.transports._base import warn_of_single_values
+from skfairtest.mitigation._shares import Measure
+from skfairtest.space._space import InputSpace
 
 
 class MovedRetraining(TwinStrategy):
@@ -38,10 +36,11 @@ class MovedRetraining(TwinStrategy):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         space = self.space.with_encoded(self.space.encode(self.task.X))
-        self.groups = groups = _groups_of(space)
-        moving = np.setdiff1d(np.arange(space.data.shape[1]), groups.columns)
-        warn_of_single_values(space.layout, space.data, groups.codes, groups.labels, moving)
-        self._halves: list[Ints] = []
+        self.twins = twins = _twins_of(space, self.rng.spawn(1)[0], self.settings["n_jobs"])
+        self.groups = twins.groups
+        self.codes = np.full(len(space.data), -1)  # of rows whose group is too small to be moved
+        self.codes[twins.rows] = twins.groups.codes
+        self._half: Bools | None = None
 
     def left(self, found: Measurements, original: Measurements) -> float:
         """What is left of the original's share of rows that change when they are moved."""
@@ -53,35 +52,21 @@ class MovedRetraining(TwinStrategy):
     ) -> Measure:
         """The share of rows whose output changes when they are moved, of the model of all rows.
 
-        A half of the rows is what rounds are chosen by; the others are fresh. There the share is
-        that among people who are not in the table, for which the models of the folds are needed.
+        A half of the rows is what rounds are chosen by; the others are fresh. There the interval is
+        about people who are not in the table, for which the models of the folds are needed.
         """
-        if not self._halves:
-            order = self.rng.permutation(len(self.task.y))
-            self._halves = [np.sort(half) for half in np.array_split(order, 2)]
-        rows = self._halves[int(fresh)]
+        rows = self.twins.rows
+        if self._half is None:
+            self._half = np.isin(np.arange(len(rows)), self.rng.permutation(len(rows))[::2])
+        weights = (self._half != fresh).astype(np.float64)
+        if self.task.weights is not None:
+            weights *= self.task.weights[rows]
         own, *of_folds = (
-            self._judge(model, fold, rows, folds[0].encoded)
-            for model, fold in zip(models if fresh else models[:1], folds, strict=fresh)
+            self.twins.ask(model, self.settings, mean=self.measures_mean, again=not place)
+            for place, model in enumerate(models if fresh else models[:1])
         )
-        if not fresh:
-            return own.measure(mean=self.measures_mean)
-        values = [one.values(mean=self.measures_mean) for one in (own, *of_folds)]
-        held = [np.isin(rows, fold.held) for fold in folds[1:]]
-        weights = None if self.task.weights is None else self.task.weights[rows]
-        return unseen_share(values[0], held, values[1:], weights, mean=self.measures_mean)
-
-    def _judge(self, model: Any, fold: TrainingFold, rows: Ints, encoded: Floats) -> Judged:
-        """Say how a fold's model treats rows, under the fold's map."""
-        asked = Model(
-            model,
-            self.space,
-            response_method=self.settings["response_method"],
-            n_jobs=self.settings["n_jobs"],
-        )
-        moved = self._map(fold).move_all(encoded[rows], self.groups.codes[rows])
-        changes = changes_of(asked, encoded[rows], moved, self.settings["threshold"])
-        return Judged(changes.differs, changes.disparity)
+        held = [np.isin(rows, fold.held) for fold in folds[1:]] if fresh else []
+        return moved_share(own, of_folds, held, weights)
 
     def prepare(self, number: int, folds: list[TrainingFold]) -> str | None:
         """Begin anew from the original as long as no round was kept."""
@@ -106,8 +91,8 @@ class MovedRetraining(TwinStrategy):
 
     def _under_own(self, fold: TrainingFold, share: float) -> Addition:
         """Moved twins of a share of the rows, with the targets of these."""
-        n = len(fold.rows)
-        chosen = np.sort(fold.rng.permutation(n)[: max(1, int(share * n))])
+        known = self._known(fold)
+        chosen = np.sort(fold.rng.permutation(known)[: max(1, int(share * len(known)))])
         moved = self._moved(fold, chosen)
         exists = fold.space.valid(moved.reshape(-1, moved.shape[2]))
         seeds = np.repeat(fold.rows[chosen], moved.shape[1])[exists]
@@ -121,8 +106,8 @@ class MovedRetraining(TwinStrategy):
 
     def _under_average(self, fold: TrainingFold) -> Addition:
         """Rows and their moved twins, under the average of what the latest model says to them."""
-        chosen = np.arange(len(fold.rows))
-        both = np.concatenate([fold.encoded[:, None, :], self._moved(fold, chosen)], axis=1)
+        chosen = self._known(fold)
+        both = np.concatenate([fold.encoded[chosen][:, None, :], self._moved(fold, chosen)], axis=1)
         tables = [fold.space.decode(both[:, place]) for place in range(both.shape[1])]
         pairs = FoundPairs(
             tables[0], tables[1], True, fold.model, fold.ensemble, self.task.classes,
@@ -131,7 +116,7 @@ class MovedRetraining(TwinStrategy):
         labels = np.repeat(label_pairs(average_label, pairs), both.shape[1])
         flat = both.reshape(-1, both.shape[2])
         exists = fold.space.valid(flat)
-        seeds = np.repeat(fold.rows, both.shape[1])[exists]
+        seeds = np.repeat(fold.rows[chosen], both.shape[1])[exists]
         weights = self.task.weights
         return Addition(
             fold.space.decode(flat[exists]),
@@ -140,12 +125,16 @@ class MovedRetraining(TwinStrategy):
             None if weights is None else weights[seeds],
         )
 
+    def _known(self, fold: TrainingFold) -> Ints:
+        """Places of the training rows whose group is moved."""
+        return np.flatnonzero(self.codes[fold.rows] >= 0)
+
     def _moved(self, fold: TrainingFold, chosen: Ints) -> Floats:
         """Moved twins of training rows in the other groups, shape (n_chosen, n_twins, n_features).
 
         Of many groups a few are drawn for each row.
         """
-        own = self.groups.codes[fold.rows[chosen]]
+        own = self.codes[fold.rows[chosen]]
         others = len(self.groups) - 1
         k = min(MOST_TWINS, others)
         start = fold.rng.integers(others, size=len(own)) if k < others else np.zeros(len(own), int)
@@ -159,30 +148,51 @@ class MovedRetraining(TwinStrategy):
     def _map(self, fold: TrainingFold) -> Map:
         """The map between groups that a fold's training rows show."""
         if "map" not in fold.kept:
-            maps = Maps(None, self.space, self.groups)
-            fold.kept["map"] = maps.learn(fold.encoded, self.groups.codes[fold.rows])
+            maps, known = Maps(None, self.space, self.groups), self._known(fold)
+            codes = self.codes[fold.rows[known]]
+            fold.kept["map"] = maps.learn(fold.encoded[known], codes)
         learned: Map = fold.kept["map"]
         return learned
 
 
-def _groups_of(space: Any) -> Groups:
-    """The groups of the rows; an error where no map can be learned between them."""
+def _twins_of(space: InputSpace, rng: np.random.Generator, n_jobs: int | None) -> MovedTwins:
+    """The rows with their moved twins; an error where no map can be learned between groups."""
     try:
-        groups = Groups.of(space, None)
+        return MovedTwins.of(None, space, None, rng, n_jobs=n_jobs)
     except ValueError as error:
         reason = str(error).split(". ")[0]
         raise ValueError(
             f"strategy='moved' cannot move rows between groups: {reason}. Put wider groups into "
             "the column, leave these rows out, or use strategy='twins'."
         ) from error
-    counts = np.bincount(groups.codes)
-    # Each row is moved to other groups, and every fold learns a map from some rows of each group.
-    most, least = 12, 20
-    if len(groups) > most or counts.min() < least:
-        them = " and ".join(str(name) for name in groups.names)
-        raise ValueError(
-            f"strategy='moved' moves rows between up to {most} groups of {least} "
-            f"rows or more; the values of {them} form {len(groups)} groups, the smallest of "
-            f"{counts.min()} rows. Put wider groups into the column, or use strategy='twins'."
-        )
-    return groups
+
+
+def moved_share(
+    own: MovedValues, folds: list[MovedValues], held: list[Bools], weights: Floats | None,
+    confidence: float = 0.95,
+) -> Measure:  # fmt: skip
+    """The share of moved rows whose output changes, with an interval about people like them.
+
+    It has the map's error in it, as that of a `FlipTestAuditor`; and as a model may treat its own
+    rows otherwise than others, it reaches to where that of the rows that folds hold out reaches.
+
+    Parameters
+    ----------
+    own : MovedValues
+        Of the model of all rows.
+    folds : list of MovedValues
+        Of those that were trained without some of the rows; none for an interval about the model's
+        own rows.
+    held : list of ndarray of bool of shape (n_moved,)
+        Which rows these were trained without.
+    weights : ndarray of shape (n_moved,) or None
+        Of the rows; 0 leaves a row out.
+    confidence : float
+        Of the interval.
+    """
+    value, (low, high, *_) = own.interval(weights, confidence)
+    if folds:
+        values = [one.values for one in folds]
+        people = unseen_share(own.values, held, values, weights, mean=own.mean)
+        low, high = min(low, people.low), max(high, people.high)
+    return Measure(value, low, high)

@@ -14,10 +14,17 @@ from sklearn.base import clone
 from skfairtest import _clock, transports
 from skfairtest._clock import Deadline, ending
 from skfairtest._typing import Ints
+from skfairtest.individual._flip_test import people
 from skfairtest.individual._flip_test.auditor import FlipTestAuditor
 from skfairtest.individual._flip_test.columns import COLUMNS_EVERY, moved_columns
 from skfairtest.individual._flip_test.groups import Groups
 from skfairtest.individual._flip_test.maps import Maps, check_transport
+from skfairtest.individual._flip_test.people import (
+    in_proportion,
+    large_groups,
+    n_wanted,
+    no_groups,
+)
 from skfairtest.report._context import AuditContext
 from skfairtest.report.parts.moved.results import Flips, MapQuality, MovedColumn, MovedPart
 from skfairtest.report.parts.rows.compare import PARTS_OF_SPREAD, SHOWN_PART, spread_of_predictions
@@ -25,40 +32,28 @@ from skfairtest.space._sensitive_features import rows_not_in_model
 from skfairtest.transports import QuantileTransport
 
 
-class MovedSettings(NamedTuple):
-    """How many people are moved, and how often.
+class ReportSettings(NamedTuple):
+    """How many people a report moves by maps beside the first one, and with little time.
 
     Attributes
     ----------
-    most_rows : int
-        Rows that the first map moves at most: enough for shares within a point or two.
     most_rows_of_others : int
         Rows that each other map moves at most: enough for shares within three points.
     most_queries : int
         Predictions that one map may take.
-    least_of_group : int
-        Rows of a group without which a map between groups says nothing.
-    most_groups : int
-        Groups at most; of more, those with the most rows.
-    n_again : int
-        Maps that are learned again for intervals: of rows drawn again, and of random groups.
     least_rows : int
         Rows below which intervals, and what columns carry, are given up so that more are moved.
     n_trial : int
         Rows by which the time to learn a map is measured.
     """
 
-    most_rows: int = 4_000
     most_rows_of_others: int = 1_000
     most_queries: int = 300_000
-    least_of_group: int = 50
-    most_groups: int = 4
-    n_again: int = 10
     least_rows: int = 400
     n_trial: int = 300
 
 
-SETTINGS = MovedSettings()
+SETTINGS = ReportSettings()
 
 
 class NamedTransport(NamedTuple):
@@ -72,12 +67,12 @@ class NamedTransport(NamedTuple):
     @property
     def n_again(self) -> int:
         """How often it is learned again for intervals, if there is time."""
-        return SETTINGS.n_again if self.has_intervals else 0
+        return people.SETTINGS.n_again if self.has_intervals else 0
 
     @property
     def most_rows(self) -> int:
         """How many rows it moves, if there is time."""
-        return SETTINGS.most_rows if self.has_intervals else SETTINGS.most_rows_of_others
+        return people.SETTINGS.most_rows if self.has_intervals else SETTINGS.most_rows_of_others
 
 
 def named_transports(given: Any) -> list[NamedTransport]:
@@ -136,27 +131,20 @@ def measure_moved(
     name, n_rows, before = blank.attribute, blank.n_rows, context.n_queries
     left_out = replace(blank, status="left out")
     values = context.sensitive_values(np.arange(n_rows))[name]
-    if why := _no_groups(name, values):
+    if why := no_groups(values, name):
         return replace(left_out, applies=False, reason=why)
-    large = _large_groups(values, np.arange(n_rows))[0]
-    counts = values.iloc[large].value_counts()
-    n_groups = int((counts > 0).sum())
-    if n_groups < 2:
-        least = SETTINGS.least_of_group
-        why = f"a map needs two groups of {least} rows or more, which {name} does not have"
-        return replace(left_out, applies=False, reason=why)
+    n_groups = values.iloc[large_groups(values, np.arange(n_rows))[0]].nunique()
     above = _counts_above(context)
     each = _queries_a_row(n_groups, context.space.n_features, of.n_again)
-    # Where one group is rare, more rows have enough of it.
-    wanted = max(of.most_rows, SETTINGS.least_of_group * n_rows / counts.iloc[1] + 1)
+    wanted = n_wanted(values, of.most_rows)
     budget = SETTINGS.most_queries
     most = n = int(min(n_rows, wanted, _rows_in_time(budget / each, budget / n_groups)))
-    order = _in_proportion(values, context.shuffled())
+    order = in_proportion(values, context.shuffled())
     if deadline < math.inf:
         # Half of its time is for predictions: classifiers judge the map in the rest.
         budget = _affordable(context, order, 0.5 * deadline.left)
         n = min(most, _rows_in_time(budget / each, budget / n_groups))
-    rows, left = _large_groups(values, np.sort(order[:n]))
+    rows, left = large_groups(values, np.sort(order[:n]))
     groups = values.iloc[rows]
     is_slow = n > SETTINGS.n_trial and type(of.transport) is not QuantileTransport
     if deadline < math.inf and is_slow and groups.nunique() > 1:
@@ -164,7 +152,7 @@ def measure_moved(
         few = rows[place < SETTINGS.n_trial // n_groups]
         with ending(deadline):
             n = min(n, _learnable(context, name, of, few, deadline))
-        rows, left = _large_groups(values, np.sort(order[:n]))
+        rows, left = large_groups(values, np.sort(order[:n]))
     order = order[:n]
     if values[rows].nunique() < 2:
         limit = "the time allows to move" if n < most else "there are predictions to move"
@@ -228,39 +216,6 @@ def _not_in_model(context: AuditContext, name: str, rows: Ints) -> pd.DataFrame 
     if values is None or _taken(context, name):
         return None
     return values[[one for one in values.columns if str(one) == name]]
-
-
-# Who is moved ----------------------------------------------------------------------------------
-
-
-def _no_groups(name: str, values: pd.Series) -> str:
-    """Why an attribute has no groups that people can be moved between; empty where it has."""
-    n = values.nunique()
-    if n < 2:
-        return f"all people have the same {name}, so there is no group to move them to"
-    # Numbers with a few values are groups, those with more are not.
-    if n > 10 and pd.api.types.is_numeric_dtype(values):
-        return (
-            f"{name} is a number with {n:,} values and has no groups; give groups as values, such "
-            f"as sensitive_features=X[{name!r}] >= {values.median():g}"
-        )
-    return ""
-
-
-def _large_groups(values: pd.Series, rows: Ints) -> tuple[Ints, list[str]]:
-    """Of some rows those of the largest groups, and the groups that are left out."""
-    counts = values.iloc[rows].value_counts()
-    large = counts[counts >= SETTINGS.least_of_group].index[: SETTINGS.most_groups]
-    inside = values.iloc[rows].isin(large).to_numpy()
-    return rows[inside], [str(group) for group in counts.index if group not in large]
-
-
-def _in_proportion(values: pd.Series, order: Ints) -> Ints:
-    """An order of the same rows, of which the first ones have each group as often as all do."""
-    groups = values.iloc[order]
-    grouped = groups.groupby(groups, dropna=False, observed=True)
-    place = (grouped.cumcount() + 0.5) / grouped.transform("size")
-    return order[np.argsort(place.to_numpy(), kind="stable")]
 
 
 # Time ------------------------------------------------------------------------------------------
