@@ -75,4 +75,4 @@ comparison.groups[columns].round(3)
 # Dropping and averaging leave nobody who is treated differently from a twin, by construction; other
 # columns that stand in for ``community``, such as the ``district``, keep their influence. Equal
 # rates between groups are another aim: what brings them about may treat more twins differently than
-# before. And the intervals are about these rows: models trained on others would differ more.
+# before. The intervals are those of one training, on these rows.
