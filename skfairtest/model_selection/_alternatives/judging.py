@@ -151,8 +151,8 @@ class Criteria(NamedTuple):
         with np.errstate(invalid="ignore", divide="ignore"):
             errors = apart / changes.error[:, :2]
         errors = np.where(changes.error[:, :2] == 0, np.where(apart >= 0, np.inf, -np.inf), errors)
-        promise = errors.min(axis=1)
-        return np.where(self.by_estimate(changes), promise, -np.inf)
+        able = self.by_estimate(changes) & np.isfinite(changes.error[:, :2]).all(axis=1)
+        return np.where(able, errors.min(axis=1), -np.inf)
 
     def short_list(self, changes: Changes, most: int, alike: Any) -> list[int]:
         """The candidates that are judged: those with most promise, of equal ones the first.
@@ -166,7 +166,7 @@ class Criteria(NamedTuple):
         alike : callable
             Called with two candidates: whether both predict the same.
         """
-        promise = np.nan_to_num(self.promise(changes), nan=-np.inf)
+        promise = self.promise(changes)
         chosen: list[int] = []
         for place in np.argsort(-promise, kind="stable").tolist():
             if len(chosen) == most or promise[place] == -np.inf:
@@ -185,7 +185,7 @@ class Criteria(NamedTuple):
         with np.errstate(invalid="ignore", divide="ignore"):
             times = np.where(changes.reach[:, :2] == 0, 0.0, changes.reach[:, :2] / apart)
         needed = np.where(self.by_estimate(changes), times.max(axis=1), np.inf) ** 2 * n_rows
-        needed = np.nan_to_num(needed, nan=np.inf)
+        needed = np.where(np.isnan(needed), np.inf, needed)
         nearest = int(needed.argmin())
         if not np.isfinite(needed[nearest]):
             return int(self.by_estimate(changes).argmax()), None

@@ -56,6 +56,8 @@ from skfairtest.space._sensitive_features import (
     split_sensitive,
 )
 
+#: Fewer rows cannot be dealt out.
+LEAST_ROWS = 10
 #: Rows by which columns are ranked, at most.
 ROWS_TO_RANK = 2_000
 
@@ -181,6 +183,11 @@ def make_problem(
             X=take_rows(found.X, kept), not_in_model=rows_not_in_model(found.not_in_model, kept)
         )
         y, weights = y[kept], weights[kept]
+    if len(y) < LEAST_ROWS:
+        raise ValueError(
+            f"Found array with {len(y)} sample(s) while a minimum of {LEAST_ROWS} is required: some "
+            "rows search and others judge. Give more rows."
+        )
     classes = np.unique(y) if is_classifier(estimator) else None
     if classes is not None and len(classes) < 2:
         raise ValueError(
