@@ -73,7 +73,7 @@ def goes(found: FoundAlternatives, name: str) -> str:
 def searched(found: FoundAlternatives) -> str:
     """What was tried and how."""
     settings, tried = found.settings, found.alternatives[1:]
-    kinds = Counter(one.kind for one in tried)
+    kinds = Counter[str](one.kind for one in tried)
     is_random = settings.sampler == "random"
     drawn = "drawn at random" if is_random else f"drawn by {settings.sampler}"
     listing = [
