@@ -3,8 +3,8 @@
 Is there a model as good that treats groups alike?
 ==================================================
 
-A search for less discriminatory alternatives tries other settings and leaves out columns, judges the
-best on rows that played no part, and says whether one is found, or how many rows would tell.
+A search for less discriminatory alternatives tries other settings and leaves out columns, judges
+the best on rows that played no part, and says whether one is found, or how many rows would tell.
 """
 
 # %%
@@ -42,10 +42,10 @@ print(search)
 # %%
 # The picture
 # -----------
-# Each candidate by its changes against the original, which stands at zero. Grey points are what the
-# search saw, where the best owe part of their lead to luck. A dotted line leads from there to what
-# other rows say of the judged ones, with intervals that hold for all of them at once. An alternative
-# is one whose intervals lie in the shaded part.
+# Each candidate by its changes against the original, which stands at zero. Grey points are what
+# the search saw, where the best owe part of their lead to luck. A dotted line leads from there to
+# what other rows say of the judged ones, with intervals that hold for all of them at once. An
+# alternative is one whose intervals lie in the shaded part.
 
 display = ParetoDisplay.from_alternatives(search).plot()
 display.figure_.suptitle(f"Alternatives to a model of loans: {search.verdict_}")
@@ -54,6 +54,6 @@ plt.show()
 # %%
 # What this does not show
 # -----------------------
-# Only these candidates were tried, on these people. Whether the one that was found has to replace the
-# original is for people to judge. ``search.save_html(path)`` writes all of it to a page;
+# Only these candidates were tried, on these people. Whether the one that was found has to replace
+# the original is for people to judge. ``search.save_html(path)`` writes all of it to a page;
 # :doc:`the tutorial </tutorials/less_discriminatory_alternative>` goes through it step by step.

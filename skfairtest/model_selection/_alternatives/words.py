@@ -238,11 +238,11 @@ def steps_of(found: FoundAlternatives) -> list[Step]:
         ),
         "cannot be told": Step(
             10, "Search again with more rows, or say a larger margin that the purpose allows.",
-            "A less discriminatory alternative", "tutorials/less_discriminatory_alternative",
+            "Show that there is no better model", "how_to/show_that_there_is_no_better_model",
         ),
         "not found": Step(
             10, "Search wider: other settings, estimators, methods, and columns.",
-            "A less discriminatory alternative", "tutorials/less_discriminatory_alternative",
+            "Show that there is no better model", "how_to/show_that_there_is_no_better_model",
         ),
     }  # fmt: skip
     first = steps[found.verdict]
