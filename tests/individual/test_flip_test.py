@@ -546,6 +546,9 @@ def test_intervals_of_all_directions_hold_at_once():
         again = [Shares(one, 0.0, np.zeros(3)) for one in pairs]
         assert least <= wider_together(again, 0.95) <= most
     assert wider_together(again[:1], 0.95) == 1.0
+    # One repetition is far away from others that are all the same.
+    far = [*([again[0]] * 9), Shares(again[0].pairs + 0.5, 0.0, np.zeros(3))]
+    assert 1.0 < wider_together(far, 0.95) < 3.0
     still = [Shares(np.zeros((2, 2, 3)), 0.0, np.zeros(2))] * 5
     assert wider_together(still, 0.95) == 1.0
 

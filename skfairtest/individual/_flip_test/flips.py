@@ -266,9 +266,9 @@ def wider_together(again: list[Shares], confidence: float) -> float:
     # A repetition has a part in the mean and the spread that it is compared with.
     apart = np.abs(pairs - pairs.mean(axis=0))[:, varies] / spread[varies] * np.sqrt(n / (n - 1))
     largest = np.quantile(apart.max(axis=1), confidence, method="higher")
-    rest = max(n - 1 - largest**2, np.finfo(float).tiny)
+    rest = max(n - 1 - largest**2, 1e-9)
     chance = stats.t.sf(largest * np.sqrt((n - 2) / rest), n - 2)
-    n_alone = np.clip(alpha / max(chance, np.finfo(float).tiny), 1, varies.sum())
+    n_alone = np.clip(alpha / max(chance, 1e-9), 1, varies.sum())
     return float(stats.t.isf(alpha / n_alone, n - 1) / stats.t.isf(alpha, n - 1))
 
 

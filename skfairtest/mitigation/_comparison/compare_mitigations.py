@@ -176,10 +176,9 @@ def compare_mitigations(
     too, which the interval allows for. Who is moved, and how it is counted, is as in `audit`: up to
     4,000 rows, between the four largest groups of an attribute that have 50 rows or more; of
     several attributes the one with the largest share counts. An attribute without two such groups
-    is not moved, as a remark says; `FlipTestAuditor` looks closer. Groups, where rates are
-    compared, are
-    the combinations of sensitive values; numbers with more than six values are cut at their
-    quartiles. The rates are as fairlearn defines them [3]_.
+    is not moved, as a remark says; `FlipTestAuditor` looks closer. Rates are compared of groups by
+    all combinations of sensitive values, numbers with more than six values cut at their quartiles,
+    and are as fairlearn defines them [3]_.
 
     All intervals have a confidence of 95%, and are about the model that is trained on these rows
     and people like them. Those of ``share_rows`` and ``share_moved`` reach to where models of the
