@@ -55,9 +55,11 @@ PUBLIC = {
     if issubclass(value, BaseEstimator) and not name.startswith("_") and value is not BaseAuditor
 }
 TWINS = [name for name, value in PUBLIC.items() if issubclass(value, BaseAuditor)]
-#: Estimators that are tested one by one below; transports in tests/transports.
+#: Estimators that are tested one by one below; transports in tests/transports, and the search for
+#: alternatives in tests/model_selection.
 OTHERS = {
-    "AuditScorer", "ConstrainedRefit", "FairnessAugmenter", "FairnessRetrainer", "InputSpace",
+    "AlternativesSearchCV", "AuditScorer", "ConstrainedRefit", "FairnessAugmenter",
+    "FairnessRetrainer", "InputSpace",
     "MarginalizedClassifier", "MarginalizedRegressor", "ParetoRefit", "SubgroupAuditor",
     "TestSGDAuditor", "TextSGDAuditor", "OptimalTransport", "QuantileTransport",
     "SequentialTransport", "FlipTestAuditor",

@@ -87,7 +87,7 @@ def make_parser() -> Parser:
     parser.add_argument("--n-jobs", type=int, default=None, metavar="N")
     for name in OUTPUTS:
         parser.add_argument(f"--{name}", metavar="FILE")
-    parser.set_defaults(space=None)
+    parser.set_defaults(space=None, control=[])
     return parser
 
 
