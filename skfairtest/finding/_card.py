@@ -280,7 +280,8 @@ def findings_card(
         listed = "".join(
             f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts
         )
-        kind_of = "skft-answers" if folded else "skft-facts"
+        are_sentences = folded or any(len(value) > 150 for _, value in facts)
+        kind_of = "skft-answers" if are_sentences else "skft-facts"
         html.append(f'<dl class="{kind_of}">{listed}</dl>')
     if pair is not None and folded:
         html.append(

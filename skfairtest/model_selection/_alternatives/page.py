@@ -60,7 +60,8 @@ def text_of(found: FoundAlternatives, more: str = "save_html(path)") -> str:
 def card_of(found: FoundAlternatives) -> str:
     """The answers as a card for a notebook; needs neither jinja2 nor matplotlib."""
     answers = answers_of(found)
-    head = ["", found.settings.score, *map(named, found.settings.disparity)]
+    head = ["", found.settings.score]
+    head += [named(name, False) for name in found.settings.disparity]
     rows = [
         [one.name, with_bounds(one.judged.score_change),
          *(with_bounds(one.judged.gain.get(name, Interval())) for name in found.settings.disparity)]
