@@ -35,7 +35,7 @@ QUICK = {"max_queries": 60, "random_state": 0}
 GROUPS = {"metric": "accuracy", "n_resamples": 39, "confidence": 0.9, **SEX}
 
 
-def people(n=60):
+def people(n=120):
     """A table with a sensitive column of text, and its labels."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
@@ -124,12 +124,12 @@ def test_values_of_rows_in_another_order(name, argument):
     others = of_rows[argument].iloc[::-1]
     told = "y_true" if (name, argument) == ("selection_table", "y") else argument
     for wrong, how in [(others, "in another order"),
-                       (others.set_axis(range(100, 160)), "with other labels")]:  # fmt: skip
+                       (others.set_axis(range(100, 220)), "with other labels")]:  # fmt: skip
         y, w = (of_rows | {argument: wrong}).values()
         with pytest.raises(ValueError, match=rf"{told} has another index than \w+ \({how}\)"):
             ENTRIES[name](X, y, w)
     y, w = (of_rows | {argument: others.to_numpy()[:-1]}).values()
-    with pytest.raises(ValueError, match=rf"{told} must have one value per row, 60; got 59"):
+    with pytest.raises(ValueError, match=rf"{told} must have one value per row, 120; got 119"):
         ENTRIES[name](X, y, w)
 
 

@@ -140,6 +140,12 @@ class Criteria(NamedTuple):
         kept = low[:, 0] >= -self.margin - 1e-12
         return np.asarray((low[:, 1] > 0) & kept & self.by_estimate(changes))
 
+    def left_open(self, changes: Changes) -> Bools:
+        """Whether the gain is certain, and the score too low by its estimate alone."""
+        kept = changes.high[:, 0] >= -self.margin
+        others = (changes.high[:, 2:] >= 0).all(axis=1)
+        return np.asarray((changes.low[:, 1] > 0) & kept & others)
+
     def not_excluded(self, changes: Changes) -> float:
         """The largest gain that the intervals leave to a candidate that is as good."""
         kept = changes.high[:, 0] >= -self.margin

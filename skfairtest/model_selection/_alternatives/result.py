@@ -198,8 +198,9 @@ class FoundAlternatives(Struct, frozen=True, kw_only=True):
     best : str
         Name of the alternative that was found, else "original".
     nearest : str
-        Name of what was found, or of the judged candidate that needs fewest rows to be found where
-        it cannot be told; else "original".
+        Name of what was found, or, where it cannot be told, of the judged candidate that needs
+        fewest rows to be found, or of one that has a gain and was not judged, as its score is too
+        low by its estimate; else "original".
     rows_needed : int or None
         How many rows would tell, where these cannot.
     not_excluded : float or None
@@ -301,10 +302,17 @@ def _cannot_be_told(result: FoundAlternatives) -> str:
             f"before one was judged ({settings.stop_reason})."
         )
     best = result[result.nearest]
+    gain, change = map(with_bounds, (best.figures.gain[name], best.figures.score_change))
+    if best.status != "judged":
+        return (
+            f"It cannot be told whether there is an alternative{_within(result)}: {best.name} has "
+            f"a gain in {named(name, False)} of {gain} on the rows that search, and a change of "
+            f"{settings.score} of {change}, of which the rows do not tell whether it is too much. A "
+            "larger margin= would have it judged, and more rows may."
+        )
     rows = "No number of rows would tell"
     if result.rows_needed is not None:
         rows = f"About {result.rows_needed:,} rows would tell, if the estimates are right"
-    gain, change = map(with_bounds, (best.judged.gain[name], best.judged.score_change))
     return (
         f"It cannot be told whether there is an alternative{_within(result)}: {best.name} is one "
         f"by its estimates, a gain in {named(name, False)} of {gain} and a change of "

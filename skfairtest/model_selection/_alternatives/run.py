@@ -396,15 +396,29 @@ class Run:
         """The verdict, the place of what is nearest to an alternative, and rows that would tell."""
         if self.found is not None:
             return "found", self.found, None
-        if self.judging is not None:
-            if not self.criteria.by_estimate(self.judging).any():
-                return "not found", 0, None
+        if self.judging is not None and self.criteria.by_estimate(self.judging).any():
             n_rows = len(self.plan.searches.rows) + len(self.plan.judges.rows)
             nearest, needed = self.criteria.rows_needed(self.judging, n_rows)
             return "cannot be told", self.judged[nearest], needed
-        promising = self.screening is not None and self.criteria.by_estimate(self.screening).any()
-        ended = promising or self.stop_reason != "complete"
-        return ("cannot be told" if ended else "not found"), 0, None
+        if self.judging is None:
+            promising = (
+                self.screening is not None and self.criteria.by_estimate(self.screening).any()
+            )
+            if promising or self.stop_reason != "complete":
+                return "cannot be told", 0, None
+        left = self._left_open()
+        return ("not found" if left is None else "cannot be told"), left or 0, None
+
+    def _left_open(self) -> int | None:
+        """The place of a candidate that was not judged, has a gain, and may be as good."""
+        if self.screening is None:
+            return None
+        compared = self.compared
+        not_judged = np.array([record.status != "judged" for record in compared])
+        left = np.flatnonzero(self.criteria.left_open(self.screening) & not_judged)
+        if not len(left):
+            return None
+        return self._place(compared[left[self.screening.value[left, 0].argmax()]])
 
     def failures(self) -> list[str]:
         """What a user should know of candidates that failed: one sentence for all."""

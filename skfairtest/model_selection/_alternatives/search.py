@@ -120,8 +120,9 @@ class AlternativesSearchCV(
         The original, trained on all rows.
     verdict_ : {"found", "not found", "cannot be told"}
         "found": the disparity falls for certain and the score falls by no more than `margin`;
-        "cannot be told": a candidate does so by its estimates, and intervals leave it open; "not
-        found": none does.
+        "cannot be told": a candidate does so by its estimates, and intervals leave it open, or the
+        disparity falls for certain and the score too far by its estimate alone; "not found": none
+        does.
     sentence_ : str
         The verdict in words.
     alternatives_ : DataFrame

@@ -127,8 +127,9 @@ class AlternativesResult(Forms, FoundAlternatives, frozen=True, kw_only=True):
     best : str
         Name of the alternative that was found, else "original".
     nearest : str
-        Name of what was found, or of the judged candidate that needs fewest rows to be found where
-        it cannot be told; else "original".
+        Name of what was found, or, where it cannot be told, of the judged candidate that needs
+        fewest rows to be found, or of one that has a gain and was not judged, as its score is too
+        low by its estimate; else "original".
     rows_needed : int or None
         How many rows would tell, where these cannot.
     not_excluded : float or None

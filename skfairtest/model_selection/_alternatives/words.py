@@ -127,8 +127,11 @@ def told(found: FoundAlternatives) -> Alternative | None:
 def who_gains(found: FoundAlternatives) -> str:
     """Whose rates rise and fall for certain with the candidate that is told of."""
     one = told(found)
-    if one is None or not one.groups:
-        return "Not known: no candidate was judged." if one is None else "No groups were compared."
+    if one is None:
+        return "Not known: no candidate was judged."
+    if not one.groups:
+        was = "no groups were compared" if one.status == "judged" else "it was not judged"
+        return f"Not known of {quoted(one.name)}: {was}."
     clear = [group for group in one.groups if _is_clear(group.change)]
     clear.sort(key=lambda group: -(group.change.value or 0.0))
     listing = [f"{group_of(group)} by {change_of(found, group)}" for group in clear[:6]]
