@@ -183,17 +183,17 @@ def make_problem(
             X=take_rows(found.X, kept), not_in_model=rows_not_in_model(found.not_in_model, kept)
         )
         y, weights = y[kept], weights[kept]
-    if len(y) < LEAST_ROWS:
-        raise ValueError(
-            f"Found array with {len(y)} sample(s) while a minimum of {LEAST_ROWS} is required: some "
-            "rows search and others judge. Give more rows."
-        )
     classes = np.unique(y) if is_classifier(estimator) else None
     if classes is not None and len(classes) < 2:
         raise ValueError(
             f"y must have at least 2 classes; got one class, {classes.tolist()[0]!r}"
             f"{'' if weights is None else ', in the rows with a positive sample_weight'}. Give "
             "rows of another class."
+        )
+    if len(y) < LEAST_ROWS:
+        raise ValueError(
+            f"Found array with {len(y)} sample(s) while a minimum of {LEAST_ROWS} is required: some "
+            "rows search and others judge. Give more rows."
         )
     work = Work(found.X, y, weights, params, classes)
     measured = _measured(owner, found, work, wanted, space)
