@@ -142,6 +142,23 @@ def test_nothing_better_says_what_is_not_excluded():
     assert "do not exclude a gain in impact ratio of up to 0" in none.sentence_
 
 
+def test_a_certain_gain_at_a_cost_that_is_not_leaves_it_open():
+    X, y, sex = people(600, effect=0.0)
+    female = (sex == "female").astype(int)
+    less = X.assign(female=female, skill=X["skill"] - 0.8 * female)
+    told, untold, dear = (
+        search({"share": [share]}, Shifted(), n_iter=1, margin=margin).fit(less, y, sex).result_
+        for margin, share in ((0.5, 0.25), (0.001, 0.25), (0.001, 0.4))
+    )
+    cost, too_much = (one.alternatives[1].screened.score_change for one in (untold, dear))
+    assert cost.value < -0.001 < cost.high, "lower by its estimate alone"
+    assert told.verdict == "found" and untold.verdict == "cannot be told"
+    assert too_much.high < -0.001 and dear.verdict == "not found"
+    (name,) = (one.name for one in untold.alternatives[1:])
+    assert untold.nearest == name and untold.best == "original" and untold.rows_needed is None
+    assert f"{name} has a gain" in untold.sentence and "not judged" in untold.to_markdown()
+
+
 @slow_sample
 def test_of_several_disparities_the_others_may_not_rise():
     X, y, sex = people(1500, effect=1.2)
