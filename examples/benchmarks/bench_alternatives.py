@@ -4,7 +4,8 @@
 one leaves out a column that carries the group and little else, which gives about five points of
 impact ratio for a tenth of a point of accuracy; 5,000 rows, by margin 0.02, and read off for 0.01
 and 0. Claims are compared with the delivered model on 20,000 fresh rows. ``samplers``: 200 settings
-on adult by random, halving and Optuna: the front reached after so many rows of training.
+on adult by random, halving and Optuna: the front reached. ``seconds``: what a search takes beside
+its trainings.
 
 Run with ``python examples/benchmarks/bench_alternatives.py null --minutes 20``.
 """
@@ -15,11 +16,12 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from _shared import as_categories, as_codes, describe_machine, public
+from _shared import describe_machine, one_hot, public
 from scipy import stats
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
 
 from skfairtest import AlternativesSearchCV
 
@@ -99,14 +101,14 @@ def samplers(seed):
 
     X, y = public("adult")
     rows = np.random.default_rng(seed).permutation(len(X))[:2000]
-    X, y = as_categories(X).iloc[rows], y.iloc[rows]
+    X, y = X.iloc[rows], y.iloc[rows]
     space = {"max_depth": stats.randint(2, 12), "max_features": stats.uniform(0.1, 0.9),
              "min_samples_leaf": stats.randint(1, 60),
              "ccp_alpha": stats.loguniform(1e-5, 1e-2)}  # fmt: skip
     space = {f"decisiontreeclassifier__{name}": given for name, given in space.items()}
     ways = {"random": None, "halving": "halving", "TPE": TPESampler(seed=seed),
             "NSGA-II": NSGAIISampler(population_size=20, seed=seed)}  # fmt: skip
-    model = as_codes(DecisionTreeClassifier(max_depth=5, random_state=0))
+    model = one_hot(DecisionTreeClassifier(max_depth=5, random_state=0))
     for way, sampler in ways.items():
         settings = {"n_iter": 200, "cv": 3, "favourable": ">50K", "random_state": seed}
         search = AlternativesSearchCV(model, space, sampler=sampler, **settings)
@@ -121,16 +123,37 @@ def samplers(seed):
         print(f"seed {seed} {way}: area {100 * area:.3f}, {len(points)} on the front")
 
 
+def seconds():
+    """Processor seconds of a search over 50 settings, and of its trainings alone."""
+    X, y, sex = people(5000, np.random.default_rng(0), 0.3)
+    model = HistGradientBoostingClassifier(max_iter=50, max_leaf_nodes=8)
+    space = {"learning_rate": stats.uniform(0.05, 0.2)}
+    search = AlternativesSearchCV(model, space, favourable=1, random_state=0)
+    began = time.process_time()
+    search.fit(X, y, sensitive_features=pd.Series(sex, name="sex"))
+    whole, n = time.process_time() - began, search.result_.settings.n_trainings
+    n = 51 * 5 + n * (1 + len(search.result_.judged))
+    began = time.process_time()
+    with threadpool_limits(1):
+        for k in range(n):
+            rows = np.random.default_rng(k).permutation(3500)
+            model.fit(X[rows[:2800]], y[rows[:2800]]).predict(X[rows[:700]])
+    alone = time.process_time() - began
+    print(f"{n} trainings: {whole:.1f} s, alone {alone:.1f} s, {whole / alone:.2f} times")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", choices=["null", "planted", "samplers"])
+    parser.add_argument("part", choices=["null", "planted", "samplers", "seconds"])
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--first", type=int, default=0, help="seed of the first table")
     given = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     print(describe_machine())
+    if given.part == "seconds":
+        return seconds()
     if given.part == "samplers":
-        return [samplers(given.first + k) for k in range(3)]
+        return [samplers(given.first + k) for k in range(2)]
     if given.part == "null":
         cells = {f"{name}, {n}": (model, SEEDS, n, 0.3, 50, 0.02)
                  for n in SIZES for name, model in NULL.items()}  # fmt: skip

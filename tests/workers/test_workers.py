@@ -26,6 +26,7 @@ from tiers import SAMPLE, slow_sample, some
 from skfairtest import (
     ADFAuditor,
     AequitasAuditor,
+    AlternativesSearchCV,
     FairnessRetrainer,
     RandomAuditor,
     SBFTAuditor,
@@ -437,6 +438,20 @@ def test_mitigation_on_a_cluster(cluster):
         there = FairnessRetrainer(LogisticRegression(), **settings).fit(X, labels)
     assert _n_tasks(cluster) > n_before
     np.testing.assert_array_equal(alone.predict_proba(X), there.predict_proba(X))
+
+
+@pytest.mark.services("distributed")
+def test_alternatives_on_a_cluster(cluster):
+    X, y = table()
+    labels = (y + (X[:, 0] > 0) > 0).astype(int)
+    settings = {"disparity": ["impact_ratio", "twins"], "cv": 2, "favourable": 1, "random_state": 0}
+    search = AlternativesSearchCV(LogisticRegression(), ["columns", "drop"], **settings)
+    alone = clone(search).fit(X, labels, sensitive_features=[0])
+    n_before = _n_tasks(cluster)
+    with joblib.parallel_config("dask"):
+        there = clone(search).fit(X, labels, sensitive_features=[0])
+    assert _n_tasks(cluster) > n_before
+    pd.testing.assert_frame_equal(alone.alternatives_, there.alternatives_)
 
 
 def _n_tasks(client):

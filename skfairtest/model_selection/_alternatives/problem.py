@@ -192,8 +192,8 @@ def make_problem(
         )
     if len(y) < LEAST_ROWS:
         raise ValueError(
-            f"Found array with {len(y)} sample(s) while a minimum of {LEAST_ROWS} is required: some "
-            "rows search and others judge. Give more rows."
+            f"Found array with {len(y)} sample(s) while a minimum of {LEAST_ROWS} is required: some"
+            " rows search and others judge. Give more rows."
         )
     work = Work(found.X, y, weights, params, classes)
     measured = _measured(owner, found, work, wanted, space)
