@@ -307,8 +307,8 @@ def _cannot_be_told(result: FoundAlternatives) -> str:
         return (
             f"It cannot be told whether there is an alternative{_within(result)}: {best.name} has "
             f"a gain in {named(name, False)} of {gain} on the rows that search, and a change of "
-            f"{settings.score} of {change}, of which the rows do not tell whether it is too much. A "
-            "larger margin= would have it judged, and more rows may."
+            f"{settings.score} of {change}, of which the rows do not tell whether it is too much. "
+            "A larger margin= would have it judged, and more rows may."
         )
     rows = "No number of rows would tell"
     if result.rows_needed is not None:
