@@ -127,6 +127,18 @@ def test_the_luckiest_of_many_seeds_is_not_found():
     assert lucky.best_estimator_ is lucky.original_estimator_
 
 
+@slow_sample
+def test_none_is_claimed_of_candidates_that_are_alike():
+    """A part of examples/benchmarks/bench_alternatives.py, which has three models and more rows."""
+    tree = DecisionTreeClassifier(max_features=1, max_depth=4, random_state=0)
+    verdicts = []
+    for seed in range(6):
+        X, y, sex = people(300, seed, effect=0.5)
+        alike = search({"random_state": range(1, 21)}, tree, n_iter=20, random_state=seed)
+        verdicts.append(alike.fit(X, y, sex).verdict_)
+    assert verdicts.count("found") <= 1 and set(verdicts) - {"found"}
+
+
 def test_what_more_rows_would_tell_is_said():
     X, y, sex = people(200, effect=0.5)
     few = search("columns").fit(X, y, sex)
@@ -270,7 +282,7 @@ def test_names_of_disparities():
 
 @slow_sample
 def test_scorers_of_moved_rows_take_columns_outside_the_model():
-    X, y, sex = people(120)
+    X, y, sex = people(500)
     scorer = make_audit_scorer(FlipTestAuditor(), random_state=0)
     moved = search("columns", disparity=[scorer, "impact_ratio"]).fit(X, y, sex)
     assert moved.alternatives_.loc["original", "moved_rate"] > 0
