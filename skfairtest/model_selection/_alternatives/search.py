@@ -138,7 +138,7 @@ class AlternativesSearchCV(
         How many rows would tell, where these cannot.
     cv_results_ : dict of arrays
         As that of every search; disparities of which less is better stand there times -1, under
-        "neg_" and their name.
+        ``neg_`` and their name.
     best_params_ : dict
         What was changed in the original.
     result_ : AlternativesResult
