@@ -187,29 +187,7 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
 
 
 class FoundAlternatives(Struct, frozen=True, kw_only=True):
-    """All that a search for alternatives has found, as plain data.
-
-    Attributes
-    ----------
-    verdict : {"found", "not found", "cannot be told"}
-        Whether an alternative was found.
-    sentence : str
-        The verdict in words, with its figures.
-    best : str
-        Name of the alternative that was found, else "original".
-    nearest : str
-        Name of what was found, or, where it cannot be told, of the judged candidate that needs
-        fewest rows to be found, or of one that has a gain and was not judged, as its score is too
-        low by its estimate; else "original".
-    rows_needed : int or None
-        How many rows would tell, where these cannot.
-    not_excluded : float or None
-        The largest gain of a candidate as good as the original that the rows do not exclude.
-    alternatives : list of Alternative
-        The original first, then the candidates in the order in which they were tried.
-    settings : SearchSettings
-        How was searched.
-    """
+    """All that a search for alternatives has found, as plain data; see `AlternativesResult`."""
 
     verdict: Verdict
     sentence: str
