@@ -133,7 +133,7 @@ def test_methods_without_the_column_treat_all_twins_alike_and_the_original_does_
     for place in ("rows", "near", "uniform"):
         low, high = table[f"share_{place}_low"], table[f"share_{place}_high"]
         assert (low <= table[f"share_{place}"]).all() and (table[f"share_{place}"] < high).all()
-    assert comparison.settings["n_inputs"] == {"rows": 400, "near": 200, "uniform": 200}
+    assert comparison.settings["n_inputs"] == {"rows": 200, "near": 200, "uniform": 200}
 
 
 @slow_sample

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from msgspec.structs import replace
-from report_samples import usual
+from report_samples import huge, usual
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from tiers import slow_sample
 from typed_reports import part, with_part
@@ -15,6 +15,7 @@ from typed_reports import part, with_part
 from skfairtest import Limits, RandomAuditor, audit, audit_models, selection_table
 from skfairtest.report import AuditReport
 from skfairtest.report.parts.selection.results import SelectionPart, SmallestWithin
+from skfairtest.report.parts.selection.within import MOST_TABLES, strata_tables
 from skfairtest.space._sensitive_features import control_columns
 
 
@@ -259,3 +260,14 @@ def test_limits_that_make_no_sense():
         Limits(min_impact_ratio=0.8, within=1)
     with pytest.raises(ValueError, match="control_features= makes none"):
         quick(limits=Limits(min_impact_ratio=0.8, within=True))
+
+
+def test_strata_of_the_groups_that_differ_most_have_tables():
+    report = huge()
+    *tables, left = strata_tables(report)
+    told = [
+        group
+        for group in report.first(SelectionPart).alone(report)
+        if group.within is not None and group.within.strata
+    ]
+    assert len(tables) == 1 + MOST_TABLES and f"{len(told) - MOST_TABLES:,} more" in left.words

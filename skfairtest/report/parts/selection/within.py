@@ -239,6 +239,8 @@ def within_blocks(part: SelectionPart) -> Iterable[Any]:
 
 
 GroupWithin = tuple[GroupRates, WithinStrata]
+#: Groups whose strata have a table, those that differ most.
+MOST_TABLES = 20
 
 
 def _difference(part: SelectionPart, one: GroupWithin) -> str:
@@ -271,11 +273,16 @@ def strata_tables(report: Report) -> Iterable[Any]:
         columns["ratio"] = lambda one: _estimate(one.ratio, fixed)
     columns[f"made by rates{unit}"] = lambda one: _written(part, one.from_rates)
     columns[f"by composition{unit}"] = lambda one: _written(part, one.from_composition)
-    for group, within in groups:
-        if within.strata and group in part.alone(report):
-            to = isolate(within.reference)
-            caption = f"{named(group)} and {to}: strata that make most of the difference"
-            yield table_of(caption, within.strata, columns, shown=8)
+    alone = part.alone(report)
+    told = [one for one in groups if one[1].strata and one[0] in alone]
+    told.sort(key=lambda one: -abs((one[1].from_rates or 0) + (one[1].from_composition or 0)))
+    for group, within in told[:MOST_TABLES]:
+        to = isolate(within.reference)
+        caption = f"{named(group)} and {to}: strata that make most of the difference"
+        yield table_of(caption, within.strata, columns, shown=8)
+    if len(told) > MOST_TABLES:
+        left = count(len(told) - MOST_TABLES)
+        yield TextBlock(f"Strata of {left} more groups, which differ less, are in the JSON.", True)
 
 
 def _estimate(estimate: Estimate, words: Callable[[Any], str]) -> str:
