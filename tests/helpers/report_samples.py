@@ -268,6 +268,18 @@ def selection(groups, **changes):
     })  # fmt: skip
 
 
+def without_strata(report):
+    """The report as it is where nobody asks for control features."""
+    parts = [
+        replace(
+            part, control_features="", n_strata=0, smallest_within=None,
+            groups=[replace(group, within=None) for group in part.groups],
+        ) if isinstance(part, SelectionPart) else part
+        for part in report.parts
+    ]  # fmt: skip
+    return replace(report, parts=parts)
+
+
 # Moved twins -------------------------------------------------------------------------------------
 
 

@@ -197,9 +197,8 @@ class Selection(Part):
     def sections(self, report: Report) -> Iterable[Section]:
         """The rates with a picture, and tables of them."""
         for part in report.all_of(SelectionPart):
-            blocks = (*rates_blocks(part), *within_blocks(part))
-            yield Section(30, "groups", "Groups", blocks)
-            tables = (*rates_tables(part), *strata_tables(report))
+            yield Section(30, "groups", "Groups", tuple(rates_blocks(part)))
+            tables = (*rates_tables(part), *within_blocks(part), *strata_tables(report))
             yield Section(150, "tables", "Groups in figures", tables)
 
 
