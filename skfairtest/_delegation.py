@@ -221,6 +221,15 @@ class DelegatingEstimator(PackageBase, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
+def of_one_output(tags: Any) -> Any:
+    """Return the tags of an estimator, without several outputs or labels at once."""
+    tags.target_tags.multi_output = False
+    tags.target_tags.single_output = True
+    if tags.classifier_tags is not None:
+        tags.classifier_tags.multi_label = False
+    return tags
+
+
 class AuditingEstimator(DelegatingEstimator):
     """A `DelegatingEstimator` whose own fit takes sensitive columns, too."""
 

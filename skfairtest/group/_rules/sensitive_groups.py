@@ -19,6 +19,9 @@ from skfairtest.space._space import InputSpace
 
 #: A rate of fewer rows is mostly chance, so it is marked, or left out where groups are compared.
 FEWEST_ROWS = 30
+#: Audits and searches list groups below this share of the rows, and do not compare them: the two
+#: percent that New York's rule (6 RCNY 5-301) allows to leave out.
+MIN_SHARE = 0.02
 #: Numbers of more than six different values are cut at their quartiles. More than 5,000 groups are
 #: taken for a mistake: a column of names, or of numbers of persons.
 QUARTERS = Division(4, "quartiles", few=6, most=5_000, every=True)

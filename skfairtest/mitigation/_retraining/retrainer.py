@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest import _clock
-from skfairtest._delegation import DelegatingEstimator
+from skfairtest._delegation import DelegatingEstimator, of_one_output
 from skfairtest._parameters import (
     DeclaredParameters,
     check_n_jobs,
@@ -579,12 +579,8 @@ class FairnessRetrainer(
 
     def __sklearn_tags__(self) -> Any:
         """Tags of the estimator, for one output."""
-        tags = super().__sklearn_tags__()
+        tags = of_one_output(super().__sklearn_tags__())
         tags.target_tags.required = True
-        tags.target_tags.multi_output = False
-        tags.target_tags.single_output = True
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_label = False
         return tags
 
 

@@ -18,7 +18,11 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.group._outcomes.outcomes import OUTCOMES, Read, read
-from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS, sensitive_attributes
+from skfairtest.group._rules.sensitive_groups import (
+    FEWEST_ROWS,
+    MIN_SHARE,
+    sensitive_attributes,
+)
 from skfairtest.mitigation._cached_predictions import CachedPredictions, score_of_rows
 from skfairtest.mitigation._shares import judge
 from skfairtest.model_selection._scorer import AuditScorer
@@ -26,8 +30,6 @@ from skfairtest.space._rows import take_rows
 from skfairtest.space._sensitive_features import index_of
 from skfairtest.space._space import InputSpace
 
-#: Groups of a smaller share of the rows are not compared, as in an audit.
-MIN_SHARE = 0.02
 #: Names of fairlearn's for what has another name here.
 ALIASES = {
     "impact_ratio": "selection_rate_ratio",

@@ -18,7 +18,7 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import _clock
-from skfairtest._delegation import AuditingEstimator
+from skfairtest._delegation import AuditingEstimator, of_one_output
 from skfairtest._parameters import (
     DeclaredParameters,
     check_n_jobs,
@@ -454,12 +454,8 @@ class AlternativesSearchCV(
 
     def __sklearn_tags__(self) -> Any:
         """Tags of the estimator, for one output."""
-        tags = super().__sklearn_tags__()
+        tags = of_one_output(super().__sklearn_tags__())
         tags.target_tags.required = True
-        tags.target_tags.multi_output = False
-        tags.target_tags.single_output = True
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_label = False
         return tags
 
 

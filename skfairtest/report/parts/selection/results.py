@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from skfairtest._clock import Deadline
 from skfairtest.group import selection_table
+from skfairtest.group._rules.sensitive_groups import MIN_SHARE
 from skfairtest.oracle._favourable import favourable_labels, joined_labels
 from skfairtest.report._context import AuditContext
 from skfairtest.report._redact import count_of_people, neither
@@ -147,16 +148,14 @@ def select(context: AuditContext, blank: SelectionPart, deadline: Deadline) -> S
             words = joined_labels(favourable_labels(favourable))
             reason = f"no prediction is {words}, so there are no rates to compare"
             return replace(blank, status="left out", reason=reason)
-    # Groups below this share of the rows are listed, without a ratio: the two percent that New
-    # York's rule (6 RCNY 5-301) allows to leave out.
-    confidence, min_share = 0.95, 0.02
+    confidence = 0.95
     table = selection_table(
         predicted,
         sensitive_features=context.sensitive_values(rows),
         y_true=context.rows_of(rows)[1],
         favourable="mean" if regresses else favourable,
         confidence=confidence,
-        min_share=min_share,
+        min_share=MIN_SHARE,
         control_features=rows_not_in_model(context.control, rows),
     )
     attrs, smallest = table.attrs, table.attrs.get("smallest_within")
@@ -167,7 +166,7 @@ def select(context: AuditContext, blank: SelectionPart, deadline: Deadline) -> S
         blank,
         favourable="" if regresses else joined_labels(labels),
         confidence=confidence,
-        min_share=min_share,
+        min_share=MIN_SHARE,
         n=len(rows),
         n_rows=len(context.space.data),
         low=low,
