@@ -198,3 +198,11 @@ def ratio_interval(
         root = np.sqrt(np.maximum(product**2 - bottom * high * (2 * share - high), 0))
         most = np.where(bottom > 0, (product + root) / bottom, np.inf)
     return least, most
+
+
+def rounded_up(value: float) -> float:
+    """Return a number of two digits that is no less than the value."""
+    if value <= 0:
+        return 0.0
+    unit = 10.0 ** (np.floor(np.log10(value)) - 1)
+    return float(np.ceil(value / unit - 1e-9) * unit)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._statistics import rounded_up
 from skfairtest._typing import Bools, Floats
 from skfairtest.exceptions import WorkersFailedError
 from skfairtest.mitigation._cached_predictions import CachedPredictions
@@ -216,13 +217,13 @@ def what_would_tell(verdict: Verdict, n_rows: int, max_score_drop: float) -> str
     if np.isfinite(above):
         words = (
             "Of the model that was judged, "
-            f"max_score_drop={_rounded_up(max(drop.at_most, 0.0)):g} could be told by these rows"
+            f"max_score_drop={rounded_up(max(drop.at_most, 0.0)):g} could be told by these rows"
         )
         # Both errors fall about as the root of the rows; where the estimate is at the limit, no
         # number of rows would tell.
         needed = n_rows * (above / room) ** 2 if 0 < room < above else np.inf
         if needed < 1e9:
-            words += f", {max_score_drop:g} by about {_rounded_up(needed):,.0f} rows"
+            words += f", {max_score_drop:g} by about {rounded_up(needed):,.0f} rows"
         # A limit decides which round is chosen, too.
         words += "; with a larger limit rounds may be chosen that cost more and need more still."
         # The bound is 1.7 to 2 errors above the estimate.
@@ -233,11 +234,3 @@ def what_would_tell(verdict: Verdict, n_rows: int, max_score_drop: float) -> str
                 "fewer rows."
             )
     return words
-
-
-def _rounded_up(value: float) -> float:
-    """Two digits, and no less than the value."""
-    if value <= 0:
-        return 0.0
-    unit = 10.0 ** (np.floor(np.log10(value)) - 1)
-    return float(np.ceil(value / unit - 1e-9) * unit)

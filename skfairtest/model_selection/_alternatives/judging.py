@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
+from skfairtest._statistics import rounded_up
 from skfairtest._typing import Bools, Floats
 
 #: Of all intervals together.
@@ -196,5 +197,4 @@ class Criteria(NamedTuple):
         if not np.isfinite(needed[nearest]):
             return int(self.by_estimate(changes).argmax()), None
         rows = max(float(needed[nearest]), n_rows + 1)
-        unit = 10.0 ** (np.floor(np.log10(rows)) - 1)
-        return nearest, int(np.ceil(rows / unit) * unit)
+        return nearest, int(rounded_up(rows))
