@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest._delegation import StoredResults
 from skfairtest._typing import Floats
 from skfairtest.oracle._findings import Findings
-from skfairtest.oracle._reproduced import check_reproduced
+from skfairtest.oracle._reproduced import check_reproduced, confirm_found
 from skfairtest.oracle._rows_audit import RowsAudit, RowsSummary, compare_chunks, compare_table
 from skfairtest.space._chunks import Chunks, as_chunks
 from skfairtest.space._plausible.plausibility import Plausibility
@@ -21,9 +21,9 @@ from skfairtest.space._space import InputSpace
 ON_DATA = frozenset(
     {"on_data_degree_", "on_data_discriminatory_", "on_data_rate_", "n_data_queries_"}
 )
-
-
-#: Results that judge the inputs found when they are first read: no query, but seconds.
+#: The same where the search did not ask `predict` about each flip.
+CONFIRMED = frozenset({"discriminatory_inputs_", "counterfactuals_"})
+#: Results that judge the inputs found when they are first read, which takes seconds.
 JUDGED = frozenset(
     {
         "plausibility_", "distances_", "nearest_rows_", "worst_case_plausible_",
@@ -37,6 +37,8 @@ ON_DATA_AND_JUDGED = frozenset({"domains_"})
 def results_of(found: Findings, *, in_chunks: bool) -> dict[str, Any]:
     """Return the findings of a run as fitted attributes: plain arrays and numbers."""
     state: dict[str, Any] = {"Z": found.Z, "pairs": found.pairs, "history": found.history}
+    if found.reads_labels:
+        state["n_confirmed"] = 0
     if in_chunks:
         state["in_chunks"] = True
     if found.worst is not None:
@@ -89,6 +91,8 @@ class AuditResults(StoredResults):
         state = vars(self).get("_state", {})
         if "on_data" not in state:
             names -= ON_DATA
+        if state.get("n_confirmed", np.inf) < len(state.get("Z", ())):
+            names -= CONFIRMED
         if not {"nearest", "ranks"} <= set(state):
             names -= JUDGED
         if "domains" not in state:
@@ -129,6 +133,8 @@ class AuditResults(StoredResults):
 
         Each is shown as the twin with the larger output. With ``InputSpace(plausible=...)`` it is
         shown as a plausible twin: as the input that the search proposed if that is plausible.
+        Where the labels of a classifier are known to follow from its scores, the first access asks
+        its `predict` about all of them.
         """
         return self._twins("discriminatory_inputs_", 0)
 
@@ -137,11 +143,17 @@ class AuditResults(StoredResults):
         """The other twin of each of the `discriminatory_inputs_`."""
         return self._twins("counterfactuals_", 1)
 
+    @property
+    def n_confirm_queries_(self) -> int:
+        """Queries so far that asked `predict` about `discriminatory_inputs_` as they were read.
+
+        `n_queries_` does not count them.
+        """
+        return int(self._result("n_confirm_queries_").get("n_confirm_queries", 0))
+
     def _twins(self, name: str, side: int) -> Any:
-        state = self._result(name)
-        return self.space_.decode(
-            self.space_.twins_.with_sensitive(state["Z"], state["pairs"][:, side])
-        )
+        self._result(name)
+        return self.space_.decode(self._found_rows(side))
 
     @property
     def history_(self) -> pd.DataFrame:
@@ -248,6 +260,7 @@ class AuditResults(StoredResults):
         return degree, twins
 
     def _found_rows(self, side: int) -> Floats:
+        confirm_found(self)
         return self.space_.twins_.with_sensitive(self._state["Z"], self._state["pairs"][:, side])
 
     @property

@@ -205,8 +205,19 @@ class BaseAuditor(
     that differs most whenever the queries have doubled, with a tenth of `max_queries` at most, or a
     third where a model gives labels alone. If an answer differs by more than rounding, `fit` raises
     an error: single answers that vary show no differences. Noise that begins late, or is rare, may
-    not be noticed. Before rows are compared, or a bound is computed, the worst pair is asked again,
-    for two queries that no result counts: it shows whether the model was fitted again since.
+    not be noticed. Before rows are compared, flips are confirmed late, or a bound is computed, the
+    worst pair is asked again, for two queries that no result counts: it shows whether the model was
+    fitted again since.
+
+    Labels of a classifier are read off its probabilities or scores, and `predict` confirms what
+    they show. Of classes of scikit-learn, XGBoost and LightGBM whose `predict` is known to give the
+    class with the largest score, and of pipelines and searches that end in one, it confirms the
+    first 64 flips of a search; if it denies one, and for all other estimators, each flip. The rest
+    is confirmed when it is first read: as `discriminatory_inputs_`, `counterfactuals_` and what
+    follows from them, in a report, or in a picture. What `predict` denies is left out of these and
+    of `n_found_`, with a warning. `n_confirm_queries_` counts these queries, `n_queries_` does not.
+    `worst_case_` has the largest difference of scores and need not be a flip: whatever shows its
+    labels asks `predict`.
 
     The inputs of a directed search are not a sample of the domain. Only the `discrimination_rate_`
     of `RandomAuditor` estimates the share in the domain, or with ``InputSpace(proposals="data")``

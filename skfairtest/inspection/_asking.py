@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest._typing import Floats
 from skfairtest.finding._pair import Pair, make_pair, worst_pair
 from skfairtest.finding._words import name_output
-from skfairtest.oracle._model import Model
+from skfairtest.oracle._reproduced import asked_as_before, confirm_found
 
 
 def check_auditor(auditor: Any, owner: str, needs: str = "worst_case_", *, of: str = "") -> None:
@@ -44,8 +44,10 @@ def twins_of(auditor: Any, place: int | None) -> Floats | None:
             return None
         z, codes = state["worst_z"], state["worst_pair"]
         return np.asarray(auditor.space_.twins_.of_each(z[None], codes))
-    n_kept = len(state["Z"])
     whole = isinstance(place, numbers.Integral) and not isinstance(place, bool)
+    if whole and place >= 0:
+        confirm_found(auditor, int(place) + 1)
+    n_kept = len(state["Z"])
     if not whole or not 0 <= place < n_kept:
         has = f"from 0 to {n_kept - 1}" if n_kept else "of which there are none"
         raise ValueError(
@@ -74,13 +76,7 @@ def pair_at(auditor: Any, place: int | None) -> Pair | None:
         )
     if place is None:
         return worst_pair(auditor)
-    model = Model(
-        auditor.estimator_,
-        auditor.space_,
-        response_method=auditor.response_method,
-        n_jobs=auditor.n_jobs,
-    )
-    model.response = auditor.response_  # asked as the audit has asked it
+    model = asked_as_before(auditor)
     scores, _ = model.ask(Z)
     output = int(np.abs(scores[0] - scores[1]).argmax())
     order = [0, 1] if scores[0, output] >= scores[1, output] else [1, 0]

@@ -113,7 +113,8 @@ class PairDisplay(Display):
         Notes
         -----
         The outputs of the worst pair are known. For another pair, and for a model that gives labels
-        alone, the model is asked two queries.
+        alone, the model is asked two queries, and two for each of the pairs up to it that `predict`
+        has yet to confirm.
         """
         check_auditor(auditor, cls.__name__)
         pair = pair_at(auditor, place)

@@ -67,8 +67,9 @@ class Evaluator:
 
     @property
     def asks_predict(self) -> bool:
-        """Whether `predict` is asked about flips that were read off the scores."""
-        return self.model.infers_labels and self.threshold is None
+        """Whether `predict` is asked about the next flips that are read off the scores."""
+        may = self.model.infers_labels and self.threshold is None
+        return may and self.model.flips_to_confirm > 0
 
     def evaluate(self, encoded: Floats, pairs: Floats, keys: Keys | None = None) -> Judgement:
         """Judge inputs by some of their twins.
@@ -95,17 +96,20 @@ class Evaluator:
             scores, labels, asked.valid, response=self.model.response, threshold=self.threshold,
             single=self.model.single, plausible=asked.plausible, own=asked.own,
         )  # fmt: skip
-        verdict = shown.verdict
-        if self.asks_predict and verdict.any():
-            verdict = np.zeros(len(encoded), dtype=bool)
-            flips = np.flatnonzero(shown.verdict)
-            twins = np.take_along_axis(pairs[flips], shown.twins[flips][:, :, None], axis=1)
-            rows = self.space.twins_.of_each(encoded[flips], twins)
-            both = np.repeat(asked.inputs[flips], 2)
+        verdict, flips = shown.verdict, np.flatnonzero(shown.verdict)
+        while len(flips) and self.asks_predict:
+            # One that `predict` denies shows that labels do not follow: all others are confirmed.
+            n = int(min(len(flips), self.model.flips_to_confirm))
+            part, flips = flips[:n], flips[n:]
+            twins = np.take_along_axis(pairs[part], shown.twins[part][:, :, None], axis=1)
+            rows = self.space.twins_.of_each(encoded[part], twins)
+            both = np.repeat(asked.inputs[part], 2)
             labels = self.cache.labels(
                 rows, combine_keys(both, row_keys(twins.reshape(len(rows), -1)))
             )
-            verdict[flips] = labels[::2] != labels[1::2]
+            verdict[part] = labels[::2] != labels[1::2]
+            is_so = bool(verdict[part].all())
+            self.model.flips_to_confirm = self.model.flips_to_confirm - n if is_so else np.inf
         return _judgement(pairs, shown, verdict, asked)
 
     def n_within(

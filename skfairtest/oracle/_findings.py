@@ -46,6 +46,8 @@ class Findings:
     keys, found, seen : ndarray of uint64
         Keys of the rows of `Z`, of all inputs that discriminate, and of all inputs; empty where
         nobody asked for them.
+    reads_labels : bool
+        Whether `predict` was asked about the first flips alone.
     measured : list of dict
         What else each search has measured: its `SearchHandle.measured`.
     error : BaseException or None
@@ -69,6 +71,7 @@ class Findings:
     keys: Keys
     found: Keys
     seen: Keys
+    reads_labels: bool
     measured: list[dict[str, Any]]
     error: BaseException | None = None
 
@@ -105,7 +108,7 @@ def findings_of(
     return Findings(
         Z, pairs, disparities, record.history.arrays(), so_far.degree, worst, worst_class,
         worst_labels, model.response, so_far.found, so_far.inputs, so_far.queries, so_far.seconds,
-        stopped_by(ended), *own, [search.measured], _error(ended),
+        stopped_by(ended), *own, not model.flips_to_confirm, [search.measured], _error(ended),
     )  # fmt: skip
 
 
@@ -164,6 +167,7 @@ class JoinedFindings:
             parts[0].response if parts else clock.response,
             self.n_found, self.n_inputs, sum(part.n_queries for part in parts), seconds,
             stopped_by(ended), self._archive.keys(), self._found.keys(), self._seen.keys(),
+            any(part.reads_labels for part in parts),
             [one for part in parts for one in part.measured], _error(ended),
         )  # fmt: skip
 

@@ -22,6 +22,7 @@ from skfairtest._threads import Threads, one_thread
 from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
 from skfairtest.finding._words import message_of
+from skfairtest.oracle._known_labels import labels_follow
 from skfairtest.oracle._row_hash import row_keys
 from skfairtest.space._rows import slice_rows
 from skfairtest.space._space import InputSpace
@@ -35,6 +36,8 @@ RESPONSE_METHODS = ("auto", "predict_proba", "decision_function", "predict")
 CHUNK = 4096
 #: Rows used to see whether the label with the largest score is the label that predict gives.
 PROBE_ROWS = 32
+#: Flips of a search that `predict` confirms where labels are known to follow from the scores.
+FIRST_FLIPS = 64
 #: One in so many queries, or seconds, at most goes into getting to know the model.
 PROBE_SHARE = 20
 #: How far from one the probabilities of a row may add up: single precision, rounded output.
@@ -64,6 +67,9 @@ class Model:
         What `ask` returns; `probe` settles "unknown".
     cost : int
         Calls a row needs: 2 where the labels have to be asked apart from the scores.
+    flips_to_confirm : float
+        How many of the next flips of a search `predict` has to confirm: all, or where labels are
+        known to follow from the scores what is left of the first ones.
     chunk : int or None
         Rows in one call; None for the number above.
     timer : callable or None
@@ -80,6 +86,8 @@ class Model:
         self.space = space
         self.n_jobs = n_jobs
         self.response = choose_response(estimator, response_method)
+        is_known = labels_follow(estimator, self.response)
+        self.flips_to_confirm: float = FIRST_FLIPS if is_known else math.inf
         self._name = type(estimator).__name__  # in errors
         # Shared with the same model of other tables.
         self._counted = [0]

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from skfairtest.exceptions import NonDeterministicModelError
+from skfairtest.exceptions import EstimatorFailedError, NonDeterministicModelError, users_level
 from skfairtest.oracle._compare import ROUNDING_SINGLE, compare
 from skfairtest.oracle._model import Model
+
+
+def asked_as_before(auditor: Any) -> Model:
+    """Return the model of a fitted auditor, asked as the audit has asked it."""
+    model = Model(
+        auditor.estimator_,
+        auditor.space_,
+        response_method=auditor.response_method,
+        n_jobs=auditor.n_jobs,
+    )
+    model.response = auditor.response_
+    return model
 
 
 def check_reproduced(auditor: Any) -> None:
@@ -22,10 +35,7 @@ def check_reproduced(auditor: Any) -> None:
     state, space = auditor._state, auditor.space_
     if "worst_z" not in state:
         return
-    model = Model(
-        auditor.estimator_, space, response_method=auditor.response_method, n_jobs=auditor.n_jobs
-    )
-    model.response = auditor.response_  # asked as the audit has asked it
+    model = asked_as_before(auditor)
     scores, labels = model.ask(space.twins_.of_each(state["worst_z"][None], state["worst_pair"]))
     shown = compare(
         scores[None], labels[None], np.ones((1, 2), dtype=bool), response=model.response,
@@ -42,6 +52,43 @@ def check_reproduced(auditor: Any) -> None:
             f"{_listed(known)}, which differ by {found:.6g}; asked again, the estimator gives "
             f"{_listed(outputs)}, which differ by {degree:.6g}. It was fitted again or "
             "changed after the audit, or it is non-deterministic. Fit the auditor again."
+        )
+
+
+def confirm_found(auditor: Any, most: int | None = None) -> None:
+    """Ask `predict` about the first inputs found, where it was not asked about each flip.
+
+    Those that it denies are left out of the results, with a warning. So is the whole question, if
+    the model no longer gives the answers that were found.
+    """
+    state = auditor._state
+    start, n = state.get("n_confirmed", np.inf), len(state["Z"])
+    stop = n if most is None else min(most, n)
+    if start >= stop:
+        return
+    model, Z, pairs = asked_as_before(auditor), state["Z"][start:stop], state["pairs"][start:stop]
+    try:
+        check_reproduced(auditor)
+        labels = model.labels(auditor.space_.twins_.of_each(Z, pairs))
+    except EstimatorFailedError as error:
+        text = "The discriminatory inputs are shown as their scores tell: `predict` could not be "
+        warnings.warn(f"{text}asked about them. {error}", UserWarning, stacklevel=users_level())
+        return
+    kept = np.ones(n, dtype=bool)
+    kept[start:stop] = labels[::2] != labels[1::2]
+    state["n_confirmed"] = int(kept[:stop].sum())
+    state["n_confirm_queries"] = state.get("n_confirm_queries", 0) + model.n_rows
+    if n_denied := int(n - kept.sum()):
+        state["Z"], state["pairs"] = state["Z"][kept], state["pairs"][kept]
+        auditor.disparities_ = auditor.disparities_[kept]
+        auditor.n_found_ -= n_denied
+        auditor.discrimination_rate_ = auditor.n_found_ / auditor.n_inputs_
+        warnings.warn(
+            f"Of {stop - start:,} discriminatory inputs whose labels were read off the scores, "
+            f"`predict` gives both twins of {n_denied:,} the same label. They are left out, and "
+            "n_found_ counts them no more.",
+            UserWarning,
+            stacklevel=users_level(),
         )
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from skfairtest._clock import Deadline
 from skfairtest._typing import Floats
+from skfairtest.oracle._reproduced import confirm_found
 from skfairtest.report._context import QUERIES_A_PAIR, AskedTwins, AuditContext
 from skfairtest.report.parts.search.results import AllPairs, SearchHistory, SearchPart
 from skfairtest.space._space import InputSpace
@@ -65,6 +66,7 @@ def _early(template: Any, wanted: int | None, auditor: Any) -> str:
 def describe_search(context: AuditContext, blank: SearchPart) -> SearchPart:
     """What an auditor that ran found; asks the model for the outputs of the pairs shown."""
     auditor = context.auditors[blank.of]
+    pairs = _pairs(context, blank.of, auditor)  # may ask `predict`, which may deny some
     degree, n = auditor.fairness_degree_, auditor.n_queries_
     return replace(
         blank,
@@ -75,7 +77,7 @@ def describe_search(context: AuditContext, blank: SearchPart) -> SearchPart:
         search_queries=n,
         stop_reason=auditor.stop_reason_,
         history=_history(auditor),
-        **_pairs(context, blank.of, auditor),
+        **pairs,
     )
 
 
@@ -92,6 +94,8 @@ def _pairs(context: AuditContext, label: str, auditor: Any) -> dict[str, Any]:
     space, state, before = auditor.space_, auditor._state, context.n_queries
     names = space.layout.container.names
     n_kept = max(SHOWN_PAIRS, min(KEPT_PAIRS, KEPT_CELLS // len(names)))
+    confirm_found(auditor, context.in_time(2 * n_kept) // 2)
+    n_kept = min(n_kept, state.get("n_confirmed", n_kept))
     Z, pairs = state["Z"][:n_kept], state["pairs"][:n_kept]
     first = space.twins_.with_sensitive(Z, pairs[:, 0])
     second = space.twins_.with_sensitive(Z, pairs[:, 1])
@@ -113,7 +117,7 @@ def _pairs(context: AuditContext, label: str, auditor: Any) -> dict[str, Any]:
             difference=auditor.disparities_[:n_kept].tolist(),
             of_a_row=context.is_row(space, Z, space.non_sensitive).tolist(),
         ),
-        "queries": auditor.n_queries_ + context.n_queries - before,
+        "queries": auditor.n_queries_ + auditor.n_confirm_queries_ + context.n_queries - before,
     }
 
 
