@@ -38,12 +38,13 @@ PASS_ON = {
 def labels_follow(estimator: Any, method: str) -> bool:
     """Return whether `predict` is known to be the side of what a method returns.
 
-    It is not of a class derived from a known one, nor of an object with a method of its own.
+    It is not of a class derived from a known one, nor of an object with a method of its own. That a
+    method was replaced on the class itself shows when `predict` is asked.
     """
     package, name = type(estimator).__module__.partition(".")[0], type(estimator).__name__
     if {"predict", method} & set(getattr(estimator, "__dict__", ())):
         return False
-    if package == "sklearn" and name == "Pipeline":
+    if package in ("sklearn", "imblearn") and name == "Pipeline":
         return labels_follow(estimator.steps[-1][1], method)
     if package == "sklearn" and name in PASS_ON:
         return labels_follow(getattr(estimator, PASS_ON[name], None), method)
