@@ -94,9 +94,9 @@ class SurrogateAuditor(BaseAuditor):
         proposals = ProposalMixture(search, rng)
         # A batch is twice as large where a constraint is asked: detectors are slow on few rows.
         most = self.batch_size * (2 if space.constraints_ else 1)
-        # Uniform inputs, until there is something to go by. The first batch has 1,000 inputs; each
-        # further one is twice as large, up to `batch_size`.
-        size = min(1000, most)
+        # Uniform inputs, until there is something to go by. The first batch has 125 inputs; each
+        # further one is twice as large, up to `batch_size`, as what is known doubles.
+        size = min(125, most)
         n = affordable(search, size)
         batch = proposals.first(n, data_seeds(n // 2, space, rng), rng)
         while True:
