@@ -1,5 +1,7 @@
 """SurrogateAuditor: what it finds, and the parts that it is made of."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,8 +12,10 @@ from tiers import SAMPLE, slow_sample
 
 from skfairtest import AequitasAuditor, InputSpace, RandomAuditor, SurrogateAuditor
 from skfairtest.datasets import make_biased_classification, make_biased_regression
+from skfairtest.individual._surrogate.boundary import Boundary
 from skfairtest.individual._surrogate.proposals import Bandit
 from skfairtest.individual._surrogate.without_replacement import WithoutReplacement
+from skfairtest.oracle._judgement import Judgement
 
 
 @pytest.fixture
@@ -79,6 +83,55 @@ def test_never_goes_round_among_known_inputs(network):
     assert found.n_found_ > 1.5 * walks.n_found_
     # Two twins each, and two predictions that confirm an input: no query went into known inputs.
     assert found.n_queries_ < 2 * found.n_inputs_ + 2.1 * found.n_found_ + 300
+
+
+@pytest.fixture
+def thin(models):
+    """A linear model whose twins differ by a thousandth of its range; reals and whole numbers."""
+    X = np.random.default_rng(0).random((300, 5))
+    X[:, 0] = np.arange(300) % 2
+    X[:, 4] = np.arange(300) % 9
+
+    def share(Z):
+        return 1 / (1 + np.exp(-4 * (Z[:, 1] + Z[:, 2] - Z[:, 3] - Z[:, 4] / 8) - 0.01 * Z[:, 0]))
+
+    return models.Proba(share), X
+
+
+def test_finds_a_layer_that_is_thinner_than_a_step(thin):
+    model, X = thin
+    settings = {"sensitive_features": [0], "max_queries": 20_000, "random_state": 0}
+    found, by_chance = (
+        auditor(model, **settings).fit(X).n_found_ for auditor in (SurrogateAuditor, RandomAuditor)
+    )
+    assert found > 50 * by_chance > 0  # without moves onto the boundary it was 1 to 4 times
+
+
+def test_moves_end_on_the_boundary_that_the_labels_show(thin):
+    model, X = thin
+    space = InputSpace().fit(X, [0])
+    rng = np.random.default_rng(0)
+    Z = space.domain.draw(400, rng)
+    log_odds = [4 * (Z[:, 1] + Z[:, 2] - Z[:, 3] - Z[:, 4] / 8) + 0.01 * sex for sex in (1, 0)]
+    outputs = 1 / (1 + np.exp(-np.stack(log_odds, axis=1)))
+    pair = np.broadcast_to([[1.0], [0.0]], (400, 2, 1))
+    for cut in (0.5, 0.8):  # a tuned threshold is told by the labels alone
+        labels = (outputs > cut).astype(int)
+        judged = Judgement(
+            outputs[:, 0] - outputs[:, 1], pair[:, 0], pair[:, 1], labels[:, 0] != labels[:, 1],
+            outputs, np.zeros(400, dtype=int), labels, pair, outputs[:, 0] - outputs[:, 1],
+            np.ones(400, dtype=bool), np.zeros(400, dtype=np.uint64),
+        )  # fmt: skip
+        boundary = Boundary(SimpleNamespace(space=space, response="predict_proba", threshold=None))
+        margins = boundary.margins(judged)
+        boundary.learn(Z, judged, margins)
+        moved = boundary.moved(300, rng)
+        ends = model.predict_proba(space.domain.clip(moved.Z))[:, 1]
+        assert np.quantile(np.abs(ends - cut), 0.8) < 0.02
+    # A threshold on the disparity, or a third class, leaves no boundary.
+    search = SimpleNamespace(space=space, response="predict_proba", threshold=0.1)
+    assert Boundary(search).margins(judged) is None
+    assert boundary.margins(judged._replace(output=judged.output + 1)) is None
 
 
 def test_many_twins_inherit_the_pair(models):

@@ -25,7 +25,7 @@ class SurrogateAuditor(BaseAuditor):
     by the *new* discriminatory inputs that each finds for its cost. Proposals that are known
     already are dropped before they cost a query. As one of the distributions is uniform, the search
     does not fall behind uniform inputs. We recommend this tester for finding many discriminatory
-    inputs.
+    inputs, also where they are rare.
 
     Near the data (the `space` has `plausible` or ``proposals="data"``) rows of X crossed with one
     of their neighbours take the place of uniform inputs, and all values are values of rows. A step
@@ -87,7 +87,7 @@ class SurrogateAuditor(BaseAuditor):
         if space.near_data and space.plausibility is None:
             CrossoverSearch(search, rng, batch_size=self.batch_size).run()
             return
-        # Verdicts give no direction before there are any: until then the disparity leads.
+        # Verdicts give no direction before there are any: until then it leads how near twins come.
         unsure = True
         verdicts = Memory(space, by_degree=False)
         memory = Memory(space, by_degree=True)
@@ -101,17 +101,18 @@ class SurrogateAuditor(BaseAuditor):
         batch = proposals.first(n, data_seeds(n // 2, space, rng), rng)
         while True:
             judged = proposals.evaluate(batch)
-            found = verdicts.add(batch.Z, judged, rng)
-            proposals.learn(batch, memory.add(batch.Z, judged, rng) if unsure else found)
-            # From five discriminatory inputs on, verdicts lead the search instead of disparities.
+            margins = proposals.boundary.margins(judged)
+            proposals.boundary.learn(batch.Z, judged, margins)
+            found = verdicts.add(batch.Z, judged, margins, rng)
+            proposals.learn(batch, memory.add(batch.Z, judged, margins, rng) if unsure else found)
+            # From five discriminatory inputs on, verdicts lead the search.
             if unsure and len(verdicts.high.Z) >= 5:
                 unsure, memory = False, verdicts
                 proposals.reset()
             if proposals.is_exhausted:
                 raise StopSearch(StopReason.EXHAUSTED)
             size = min(2 * size, most)
-            # Until then 30% are uniform at least: a large disparity may be far from any other
-            # label.
+            # Until then 30% are uniform at least: what comes close may be far from what differs.
             share = max(self.explore_share, 0.3) if unsure else self.explore_share
             batch = proposals.propose(affordable(search, size), memory, share, rng)
             if proposals.is_over:

@@ -31,8 +31,9 @@ class Parents(NamedTuple):
 class Memory:
     """A sample of bounded size of high inputs.
 
-    High are discriminatory inputs or, with `by_degree`, those whose disparity comes close to the
-    largest so far.
+    High are discriminatory inputs or, with `by_degree`, those that come close to the best so far:
+    by the share of the way from one twin to the other and across the boundary of the labels, or by
+    the disparity where no such boundary is known.
     """
 
     def __init__(self, space: InputSpace, *, by_degree: bool) -> None:
@@ -42,9 +43,19 @@ class Memory:
         self._most_of_batch = max(1, 40_000 // space.n_features)
         self.high = BoundedSample(space.n_features, len(space.sensitive))
 
-    def add(self, Z: Floats, judged: Judgement, rng: np.random.Generator) -> Bools:
-        """Remember judged inputs; returns which of them are high."""
+    def add(
+        self, Z: Floats, judged: Judgement, margins: Floats | None, rng: np.random.Generator
+    ) -> Bools:
+        """Remember judged inputs; returns which of them are high.
+
+        `margins` (n, 2) say how far the two outputs are from the boundary of the labels.
+        """
         value = judged.disparity if self.by_degree else judged.verdict.astype(np.float64)
+        if self.by_degree and margins is not None:
+            # 1 where the boundary lies between the twins: a small disparity near it leads further
+            # than a large one far from it.
+            apart, away = margins[:, 0] - margins[:, 1], np.abs(margins).sum(axis=1)
+            value = apart / np.maximum(away, 1e-300) * (value > 0)
         high = value > self._bar(value)
         pairs = np.stack([judged.first, judged.second], axis=1)
         chosen = np.flatnonzero(high)
@@ -61,10 +72,10 @@ class Memory:
         return 0.7 * float(best)
 
     def parents(self) -> Parents:
-        """Inputs to step from: the discriminatory ones, or those with the largest disparity."""
+        """Inputs to step from: the discriminatory ones, or those that come closest."""
         if not self.by_degree:
             return Parents(self.high.Z, self.high.pairs)
-        # While disparities lead, steps start from the 200 inputs with the largest.
+        # Before there are any, steps start from the 200 best inputs.
         chosen = np.argsort(-self.high.value, kind="stable")[:200]
         return Parents(self.high.Z[chosen], self.high.pairs[chosen])
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.individual._surrogate.boundary import Boundary
 from skfairtest.individual._surrogate.memory import Memory, Parents
 from skfairtest.individual._surrogate.values import ValuesOfDomain, ValuesOfRows
 from skfairtest.individual._surrogate.without_replacement import WithoutReplacement
@@ -15,9 +16,10 @@ from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._row_hash import Keys, KeySet
 
-#: Uniform inputs, steps along one column, one value drawn anew, and crossovers of two inputs.
-UNIFORM, STEPS, ANEW, CROSSED = range(4)
-N_DISTRIBUTIONS = 4
+#: Uniform inputs, steps along one column, one value drawn anew, crossovers of two inputs, and
+#: inputs moved onto the boundary of the labels.
+UNIFORM, STEPS, ANEW, CROSSED, MOVED = range(5)
+N_DISTRIBUTIONS = 5
 #: Distributions that change one column, and learn which.
 SINGLE = (STEPS, ANEW)
 #: Distributions share a batch, and columns the changes, by this power of what they bring.
@@ -114,7 +116,7 @@ class ProposalMixture:
     """
 
     def __init__(self, search: SearchHandle, rng: np.random.Generator) -> None:
-        self.search, self.space = search, search.space
+        self.search, self.space, self.boundary = search, search.space, Boundary(search)
         self.unseen: WithoutReplacement | None = None
         self.values: ValuesOfDomain | ValuesOfRows
         if self.space.near_data:
@@ -170,6 +172,7 @@ class ProposalMixture:
         self._by_degree = memory.by_degree
         is_open = np.ones(N_DISTRIBUTIONS, dtype=bool)
         is_open[1:] = len(parents.Z) > 0
+        is_open[MOVED] = self.boundary.is_open
         shares = self.bandit.shares(is_open, explore_share)
         wanted = np.ceil(n * shares * self.bandit.proposals_for_one()).astype(int)
         parts, seconds = [], np.zeros(N_DISTRIBUTIONS)
@@ -256,6 +259,8 @@ class ProposalMixture:
             Z = self.uniform(n, rng)
             pairs = self.search.pairs(Z, rng)
             return Proposals(Z, pairs, np.full(len(Z), place), column[: len(Z)])
+        if place == MOVED:
+            return self._proposals(self.boundary.moved(n, rng), place, column, rng)
         # Eight inputs set out from the same discriminatory one, as models predict similar rows
         # faster; towards a large degree they cost more than they save.
         siblings = 1 if self._by_degree else 8
@@ -271,9 +276,14 @@ class ProposalMixture:
             column = rng.choice(self.space.non_sensitive, size=n, p=weight / weight.sum())
             change = self.values.step_along if place == STEPS else self.values.anew
             Z = change(chosen.Z, column, rng)
-        made = self.admitted(Parents(Z, chosen.pairs), rng)
+        return self._proposals(Parents(Z, chosen.pairs), place, column, rng)
+
+    def _proposals(
+        self, made: Parents, place: int, column: Ints, rng: np.random.Generator
+    ) -> Proposals:
+        made = self.admitted(made, rng)
         compared = None if self.space.twins_.compares_all else made.pairs
-        return Proposals(made.Z, compared, np.full(n, place), column)
+        return Proposals(made.Z, compared, np.full(len(made.Z), place), column)
 
     def uniform(self, n: int, rng: np.random.Generator) -> Floats:
         """Uniform inputs, of a finite domain each once before one comes twice; or crossovers."""
