@@ -8,11 +8,10 @@ Two sets of models:
   ordinal codes, boosted trees as pandas categories, networks and logistic regression one-hot and
   scaled. Each cell is the median over the seeds.
 * "trees": 53 rows of trees, forests and boosting of several sizes, depths and libraries on invented
-  and public data. "networks" are further rows: linear models and networks, which know one engine.
+  and public data.
 
 The engines are NumPy and the compiled one, whose code a small certificate compiles or reads before,
-outside of the seconds. ``--first-use`` adds a column: a new process that finds nothing compiled (an
-empty NUMBA_CACHE_DIR), with the engine "auto".
+outside of the seconds.
 
 Run with ``python examples/benchmarks/bench_certify.py defaults --seeds 0 1 2 3 4`` and ``... trees
 --n-jobs -1 --max-time 60``; ``--only`` chooses rows by a part of their names, ``--quick`` those
@@ -22,16 +21,10 @@ those of libraries where these are missing.
 
 import argparse
 import importlib.util
-import os
-import subprocess
-import sys
-import tempfile
 import time
 import warnings
 from functools import partial
-from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 from _shared import (
@@ -53,13 +46,11 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest.exact import CertifiedAuditor
-
-ONE_CALL = "--one-call"
 
 # Models at their defaults ------------------------------------------------------------------------
 
@@ -213,7 +204,7 @@ def trees(asked):
         "adult, forest at its defaults, sex": ("adult", forest(kind), ["sex"]),
     }
     histogram = HistGradientBoostingClassifier(max_iter=50, random_state=0)
-    yield "adult, histogram, sex+race", [partial(of_public, "adult", histogram, both, as_it_is)]
+    yield ("adult, histogram, sex+race", [partial(of_public, "adult", histogram, both, as_it_is)])
     for name, case in cases.items() if not asked.quick else ():
         yield name, [partial(of_public, *case)]
     regressors = {
@@ -253,39 +244,7 @@ def of_boosting(table, library, n_trees, rate, n_leaves):
     return of_public(table, model, ["sex"], as_it_is)
 
 
-def networks(asked):
-    """Linear models and networks."""
-    for strength in (0.3, 1.0, 3.0):
-        yield f"effect {strength:g}, linear", [partial(invented, strength, LinearRegression())]
-        for units in ((100,), (32, 16), (32, 16, 8, 8)) if strength < 3 and not asked.quick else ():
-            model = network(MLPRegressor, units, 60)
-            yield (
-                f"effect {strength:g}, network {units}",
-                [partial(invented, strength, model, words=True)],
-            )
-        # Other tables and widths, which nothing was tuned on.
-        for units, shape in (
-            (((24, 24), "relu"), ((50, 20), "relu"), ((20, 10), "tanh"))
-            if strength < 3 and not asked.quick
-            else ()
-        ):
-            model = network(MLPRegressor, units, 60, activation=shape, random_state=5)
-            yield (
-                f"effect {strength:g}, network {units}, {shape}, fresh",
-                [partial(invented, strength, model, words=True, seed=5)],
-            )
-    logistic = LogisticRegression()
-    yield "german, logistic, sex+age", [partial(of_public, "german", logistic, ["sex", "age"])]
-    yield "adult, logistic, country", [partial(of_public, "adult", logistic, ["native_country"])]
-    if asked.quick:
-        return
-    for table, sensitive in (("german", ["sex"]), ("adult", ["sex", "race"])):
-        model = network(MLPClassifier, (100,), 60)
-        yield f"{table}, network (100,)", [partial(of_public, table, model, sensitive)]
-    yield "communities, network (100,)", [partial(of_crime, MLPRegressor(random_state=0))]
-
-
-SETS = {"defaults": defaults, "trees": trees, "networks": networks}
+SETS = {"defaults": defaults, "trees": trees}
 
 # Certificates ------------------------------------------------------------------------------------
 
@@ -306,24 +265,6 @@ def certificate(case, max_time, n_jobs=None, engine="auto"):
         "seconds": time.perf_counter() - began,
         "worked": time.process_time() - worked,
     }
-
-
-def in_new_process(case, max_time, n_jobs):
-    """The same in a process of its own that finds nothing compiled."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
-        asked, said = Path(place) / "asked.joblib", Path(place) / "said.joblib"
-        joblib.dump((case, max_time, n_jobs), asked)
-        subprocess.run(
-            [sys.executable, __file__, ONE_CALL, str(asked), str(said)], check=True,
-            env=os.environ | {"NUMBA_CACHE_DIR": place}, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
-        return joblib.load(said)
-
-
-def one_call(asked, said):
-    """What the new process does."""
-    warnings.simplefilter("ignore")
-    joblib.dump(certificate(*joblib.load(asked)), said)
 
 
 def in_words(ratio):
@@ -361,11 +302,8 @@ def main():
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("set", choices=SETS)
-    parser.add_argument(
-        "--only", nargs="+", default=[""], help="rows whose names have one of these"
-    )
+    parser.add_argument("--only", nargs="+", default=[""], help="parts of names of rows")
     parser.add_argument("--engines", nargs="+", default=["numpy", "numba"])
-    parser.add_argument("--first-use", action="store_true", help="a new process as well")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], help="of the made-up tables")
     parser.add_argument("--rows", type=int, default=4000, help="of the made-up tables")
@@ -377,26 +315,19 @@ def main():
     of = "worked" if asked.processor else "seconds"
     print(f"{describe_machine()}\nmax_time={asked.max_time:g}, n_jobs={asked.n_jobs}, {of}\n")
     X, y = synthetic(300)
-    if "numba" in asked.engines and asked.set != "networks":  # compiles, or reads what was
+    if "numba" in asked.engines:  # compiles, or reads what was
         for model, target in ((forest(n=3), y), (forest(RandomForestClassifier, 3), y > 0)):
             certificate((model.fit(X, target), X, [0]), 5.0, engine="numba")
-    engines = ["auto"] if asked.set == "networks" else asked.engines
-    heads = ["model", *engines, *(["first use"] if asked.first_use else [])]
-    print(f"| {' | '.join(heads)} |\n{'| --- ' * len(heads)}|")
+    print(f"| model | {' | '.join(asked.engines)} |\n{'| --- ' * (1 + len(asked.engines))}|")
     for name, makers in SETS[asked.set](asked):
         if not any(part in name for part in asked.only) or not is_there(name):
             continue
         models = [make() for make in makers]
         limits = asked.max_time, asked.n_jobs
-        found = [[certificate(case, *limits, engine) for case in models] for engine in engines]
-        if asked.first_use:
-            found.append([in_new_process(case, *limits) for case in models])
+        found = [[certificate(one, *limits, engine) for one in models] for engine in asked.engines]
         print(f"| {name} | {' | '.join(cell(column, of) for column in found)} |", flush=True)
     print(f"\n{describe_machine()}")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == [ONE_CALL]:
-        one_call(*sys.argv[2:])
-    else:
-        main()
+    main()

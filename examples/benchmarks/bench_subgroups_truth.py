@@ -10,7 +10,7 @@ numbers in five bins; with ``--invented``, of an invented table):
   names for one thing twice), the first line, and the first of all rules.
 - null: misses do not depend on any attribute. How often any group at all is said to differ.
 - power: the rows inside the pocket that count, and how often the pocket is said to differ, for each
-  correction; and the size at which half of the pockets are found.
+  correction.
 
 Of means, tables of 1,000 rows have three attributes, whose values (and pairs of values) are groups
 of 20 to 630 rows. Outcomes are errors of a regressor that are normal, exponential, log-normal or
@@ -111,16 +111,9 @@ def rows_of(rule, columns):
 
 
 def find_pocket(
-    columns,
-    sizes,
-    truth,
-    seed,
-    *,
-    metric="false_negative_rate",
-    rate=0.3,
-    correction="resampling",
-    share=2 / 3,
-):
+    columns, sizes, truth, seed, *, metric="false_negative_rate", rate=0.3,
+    correction="resampling", share=2 / 3,
+):  # fmt: skip
     """Plant a pocket; what SubgroupAuditor lists, before and after new rows have confirmed it.
 
     Of all rows, or (false negatives) of those of positive truth, the pocket holds 2%; inside of it
@@ -143,14 +136,10 @@ def find_pocket(
         np.where(among & flipped, ~truth, truth).astype(int) for flipped in (wrong, wrong_now)
     )
     auditor = SubgroupAuditor(
-        metric=metric,
-        attributes="all",
         # A share of all rows: the pocket has its share of the rows that count.
-        min_support=min(0.02, 0.9 * pocket[searched].mean()),
-        favourable=1,
-        correction=correction,
-        random_state=seed,
-    ).fit(X[searched], y[searched], y_pred=predicted[searched])
+        min_support=min(0.02, 0.9 * pocket[searched].mean()), metric=metric, attributes="all",
+        favourable=1, correction=correction, random_state=seed,
+    ).fit(X[searched], y[searched], y_pred=predicted[searched])  # fmt: skip
     listed = auditor.short_list_
     again = auditor.confirm(X[new], y[new], y_pred=predicted_now[new], short_list=True)
     confirmed = again[again["same_direction"] & again["differs"]]
@@ -215,16 +204,6 @@ def power(columns, sizes, counting_rows, seeds, *, rate=0.1, min_support=0.05):
                 found[correction] += bool(differs[place])
         rows.append({"rows": size, **{name: n / seeds for name, n in found.items()}})
     return frequent.n_rules, pd.DataFrame(rows)
-
-
-def half_found(table, correction):
-    """The size at which half of the pockets are found, on a straight line between two sizes."""
-    share, rows = table[correction].to_numpy(), table["rows"].to_numpy()
-    reached = np.flatnonzero(share >= 0.5)
-    if not len(reached) or not reached[0]:
-        return np.nan
-    i = reached[0]
-    return rows[i - 1] + (0.5 - share[i - 1]) / (share[i] - share[i - 1]) * (rows[i] - rows[i - 1])
 
 
 # Means -------------------------------------------------------------------------------------------
@@ -347,9 +326,8 @@ def simulated(case, tables, rows, methods=METHODS, seed=0):
             low, high, differs = compare_means(method, frequent, values, weights, rng)
             holds = (low <= true + 1e-9) & (true <= high + 1e-9)
             equal = np.abs(true) < 1e-9
-            seen[method].append(
-                (bool((differs & equal).any()), holds.all(), differs[planted].any())
-            )
+            claims = bool((differs & equal).any())
+            seen[method].append((claims, holds.all(), differs[planted].any()))
     found = {method: np.mean(lines, axis=0) for method, lines in seen.items()}
     table = pd.DataFrame(found, index=["claims", "covers", "power"]).T
     if "planted" not in case and "times two" not in case:
@@ -384,8 +362,6 @@ def print_shares(asked):
         n, table = power(columns, sizes, rows, asked.seeds, min_support=support)
         print(f"\nPower, {n} rules, 10% and 20% inside, {asked.seeds} seeds")
         print(table.to_string(index=False))
-        half = {name: half_found(table, name) for name in CORRECTIONS}
-        print(f"half of the pockets found at rows:\n{pd.Series(half).round(0).to_string()}")
 
 
 def main():
