@@ -22,16 +22,23 @@ class MAFTAuditor(TwoPhaseAuditor):
     phase seeds follow it to where the model's decision changes, until their twins are treated
     differently. In the local phase each of them is the start of a walk along the attributes that
     matter little to the model. All seeds move in lockstep, so that each step is a few large
-    batches. This works on probabilities, decision scores, regression outputs, and labels alone.
+    batches. This works on probabilities, decision scores, regression outputs, and labels alone. It
+    is our implementation of the paper, to repeat published results with; to find many
+    discriminatory inputs, take `SurrogateAuditor`.
 
     See Also
     --------
+    SurrogateAuditor : Finds many discriminatory inputs, also where they are rare.
     EIDIGAuditor, ADFAuditor : Search in the same way with the gradient that the model itself has.
     SymbolicAuditor : Negates conditions of local explanations.
     SBFTAuditor : Searches for the largest disparity.
 
     Notes
     -----
+    An estimate of the gradient costs a row for every column. So in equal time MAFT often finds
+    fewer discriminatory inputs than `RandomAuditor`: on 8 of 13 pairs of table and
+    model in a reviewer's measurement, and on 8 of 12 in ours.
+
     Differences are taken forward, and backward at the upper end of a domain; whole numbers move by
     whole steps. For a model that gives labels only, the gradient is that of the one-hot predicted
     class, as in the paper, and is zero wherever the label stays. The gradient of a tree or a forest
@@ -79,7 +86,7 @@ class EIDIGAuditor(TwoPhaseAuditor):
     """Audit by the gradient of the model's output (EIDIG).
 
     This is the search of `MAFTAuditor` with the gradient that the model itself has, in place of one
-    that is estimated.
+    that is estimated: for linear models and networks, and to repeat published results.
 
     Parameters
     ----------

@@ -35,7 +35,8 @@ class SymbolicAuditor(BaseAuditor):
     conjunction of conditions. Negating one of them and solving for an input gives the next
     candidates. Around a discriminatory input the directed search negates weak conditions, to stay
     where the model discriminates. Elsewhere the undirected search negates strong ones, to get to
-    other paths.
+    other paths. It is for few inputs that are explained; many are found sooner by
+    `SurrogateAuditor`.
 
     Parameters
     ----------
