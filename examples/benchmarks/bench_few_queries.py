@@ -1,352 +1,349 @@
-"""Found over certified: how much of the largest disparity each tester finds, budget by budget.
+"""Found over certified: how much of the largest disparity a search finds, budget by budget.
 
-Models whose fairness degree is certified, in three groups: "tuned on" (six models, by which the
-search was developed), "kept aside" (eleven) and "others" (24 of other sizes and settings), on which
-nothing was ever tuned. For each model, tester and budget the table has the mean over the seeds of
-the largest disparity found, divided by the certified upper bound; below stand all models of a group
-together. The threshold is 0: verdicts are not the question, and confirming them would cost queries.
-Where a certificate is open, its upper bound stands for the degree, and a star marks the model:
-shares are then too small. The last table is about `degree_estimate_` on models that closed: how
-often `SBFTAuditor` gives one, how often it holds the certified degree, and its median width over
-the degree found.
+Twenty models whose fairness degree is certified, on which nothing was tuned, judge `SBFTAuditor`,
+other testers, and general optimizers, which look for the worst pair of twins as for the maximum of
+any function. Tables have the largest disparity found over the certified upper bound (a star: that
+is open): for each model, the mean over seeds; for all together, the mean (least; share of runs that
+reach 0.99); how far SBFT is ahead, with the standard error of that over models; and how often it
+gives a `degree_estimate_`, how often that holds, and its median width over the degree.
 
-Run with ``python examples/benchmarks/bench_few_queries.py``; ``--groups``, ``--cases``,
-``--testers``, ``--budgets`` and ``--seeds`` choose parts. Models of public data are left out where
-SKFAIRTEST_DATA has none. ``--truth`` names a file that keeps the certified bounds for the next run,
-``--picture`` one for the curves of all models together. ``--unit seconds`` takes the budgets as
-seconds of processor time, without a limit on queries. The guide's picture has the models kept
-aside, ``--seeds 1 --budgets 300 1000 3000 10000 20000`` and
-``--testers random surrogate SBFT Aequitas MAFT Themis``.
+Optimizers (``pip install --group optimizers``) search the auditors' domain, and both twins' values
+if there are more than two combinations. A known row costs nothing, and what ends begins anew. A run
+gives the best for all budgets, but for NGOpt, which knows its own. TPE is slow: give it ``--budgets
+300 1000 3000 --seeds 2``. Tables have all runs in ``--results``; ``--fresh`` makes them again.
 """
 
 import argparse
+import contextlib
+import functools
 import json
 import tempfile
 import time
 import warnings
 from pathlib import Path
 
+import _shared
 import numpy as np
-from _shared import (
-    as_categories,
-    as_codes,
-    boosted,
-    describe_machine,
-    has_public,
-    mixed_table,
-    one_hot,
-    public,
-)
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+import pandas as pd
+from scipy import optimize
 from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier
-from sklearn.tree import DecisionTreeRegressor
 
-from skfairtest import _clock
+from skfairtest import InputSpace, _clock, individual
 from skfairtest.exact import CertifiedAuditor
-from skfairtest.individual import (
-    AequitasAuditor,
-    MAFTAuditor,
-    PublishedSBFTAuditor,
-    RandomAuditor,
-    SBFTAuditor,
-    SurrogateAuditor,
-    SymbolicAuditor,
-    ThemisAuditor,
-)
+from skfairtest.oracle._cached_model import CachedModel
+from skfairtest.oracle._evaluator import Evaluator
+from skfairtest.oracle._model import Model
+from skfairtest.oracle._stop import StopReason, StopSearch
 
-#: Those that look for the largest difference, and others.
-SHORT = {"random": RandomAuditor(), "SBFT": SBFTAuditor()}
-TESTERS = SHORT | {
-    "SBFT paper": PublishedSBFTAuditor(), "surrogate": SurrogateAuditor(),
-    "Aequitas": AequitasAuditor(), "Themis": ThemisAuditor(), "MAFT": MAFTAuditor(),
-    "SG": SymbolicAuditor(),
+AUDITORS = {
+    "SBFT": individual.SBFTAuditor(), "SBFT paper": individual.PublishedSBFTAuditor(),
+    "random": individual.RandomAuditor(), "surrogate": individual.SurrogateAuditor(),
+    "Aequitas": individual.AequitasAuditor(), "MAFT": individual.MAFTAuditor(),
+    "Themis": individual.ThemisAuditor(),
 }  # fmt: skip
-#: A certificate that is within this share of the largest known disparity is closed.
-CLOSED = 1e-2
-
-# Models: each builder gives a fitted one, its table, and the sensitive columns -------------------
 
 
-def table(n_columns, n_values, seed, n_rows=5000):
-    """Mixed columns, the first one sensitive; it matters where others have certain values."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_rows, n_columns))
-    X[:, 0] = rng.integers(0, n_values, n_rows)
-    for j in range(1, n_columns):
-        kind = rng.integers(4)
-        if kind < 2:
-            X[:, j] = rng.integers(0, rng.integers(2, 9) if kind else rng.integers(20, 90), n_rows)
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    y = Z[:, 1:] @ (rng.normal(size=n_columns - 1) * (rng.random(n_columns - 1) < 0.6))
-    for _ in range(max(3, n_columns // 5)):
-        a, b, c, d = rng.integers(1, n_columns, size=4)
-        wave = np.sin(rng.normal() * Z[:, a] + rng.normal())
-        y += Z[:, 0] * wave * (Z[:, b] > 0.7 * rng.normal()) + 0.5 * Z[:, c] * Z[:, d]
-    return X, y + 0.3 * rng.normal(size=n_rows)
+def fitted(model, X, y, sensitive):
+    """Return a fitted model, its table (an array if it has no words) and the sensitive columns."""
+    y = y > np.mean(y) if hasattr(model, "predict_proba") else y
+    if not len(X.select_dtypes("category").columns):
+        sensitive = X.columns.get_indexer(sensitive).tolist()
+        return model.fit(X.to_numpy(float), y), X.to_numpy(float), sensitive
+    encoded = _shared.one_hot if isinstance(model, LogisticRegression) else _shared.as_codes
+    return encoded(model).fit(X, y), X, sensitive
 
 
-def crime(model, sensitive):
-    """A regressor; the share of one group is the sensitive column, a real number."""
-    X, y = public("communities")
-    X = X.fillna(X.median())
-    return model.fit(X, y), X, [sensitive]
+def made_up(model, n_columns, n_values, seed, narrow=3, words=True):
+    """Return a model of people whose first columns matter in `narrow` places of some others."""
+    rng, n = np.random.default_rng([2718, seed]), 4000
+    columns = {f"group {k}": rng.integers(0, most, n) for k, most in enumerate(n_values)}
+    inside, y, sensitive = [], np.zeros(n), list(columns)
+
+    def gaps():
+        return sum(rng.normal(size=m)[columns[f"group {k}"]] for k, m in enumerate(n_values))
+
+    for k in range(n_columns - len(n_values)):
+        kind = ("flag", "share", "visits", "income", "word")[rng.integers(5 if words else 4)]
+        codes = rng.integers(0, 2 if kind == "flag" else rng.integers(3, 8), n)
+        values = {
+            "share": rng.beta(*rng.uniform(0.8, 4, 2), n),
+            "visits": rng.negative_binomial(rng.integers(1, 6), rng.uniform(0.1, 0.5), n),
+            "income": (1000 * rng.gamma(rng.uniform(0.7, 3), 1, n)).round(),
+        }.get(kind, codes)
+        low, high = np.quantile(values, np.sort(rng.random(2) * [0.6, 0.4] + [0, 0.6]))
+        inside.append((low <= values) & (values <= high))
+        effect = rng.normal(size=8)[codes] if kind == "word" else values
+        y += rng.normal() * (rng.random() < 0.5) * (effect - effect.mean()) / effect.std()
+        columns[f"{kind} {k}"] = np.array(list("abcdefgh"))[codes] if kind == "word" else values
+    spread = y.std()
+    y += 0.2 * spread * gaps() + 0.3 * spread * rng.normal(size=n)
+    for _ in range(narrow):
+        some = rng.choice(len(inside), min(len(inside), rng.integers(2, 5)), replace=False)
+        y += spread * rng.uniform(0.5, 2) * np.all([inside[j] for j in some], axis=0) * gaps()
+    return fitted(model, _shared.as_categories(pd.DataFrame(columns)), y, sensitive)
 
 
-def german(model, sensitive="sex"):
-    """A classifier behind one-hot categories."""
-    X, y = public("german")
-    return one_hot(model).fit(as_categories(X), y == "good"), as_categories(X), [sensitive]
+def real(model, data, target, sensitive, every=1):
+    """Return a model of another target of a public table, or of each n-th row of it."""
+    X, y = _shared.public(data)
+    X = X.assign(**{y.name: y}).iloc[::every].drop(columns="fnlwgt", errors="ignore")
+    X = _shared.as_categories(X.fillna(X.median(numeric_only=True)))
+    y = X.pop(target)
+    return fitted(model, X, y.cat.codes if y.dtype == "category" else y, sensitive)
 
 
-def adult(model, sensitive=("sex", "race")):
-    """A classifier behind one-hot categories; with both sensitive columns, ten twins."""
-    X, y = public("adult")
-    X, y = as_categories(X.iloc[:8000].drop(columns="fnlwgt")), y.iloc[:8000]
-    return one_hot(model).fit(X, y == ">50K"), X, list(sensitive)
+def trees(kind, n=100, depth=None):
+    """Return so many trees, or rounds of boosting, or one decision tree."""
+    at = {"X": "xgboost", "L": "lightgbm", "D": "sklearn.tree"}.get(kind[0], "sklearn.ensemble")
+    size = {"D": {}, "H": {"max_iter": n}, "L": {"n_estimators": n, "verbose": -1}}
+    size = size.get(kind[0], {"n_estimators": n})
+    return _shared.boosted(at, kind, max_depth=depth, **size)
 
 
-def bank(model, sensitive=("marital",)):
-    """A classifier of whole numbers."""
-    X, y = public("bank")
-    X, y = X.iloc[::5].astype(float), y.iloc[::5]
-    return model.fit(X, y), X, list(sensitive)
-
-
-def made_up(n_columns, seed, model, classes=False, n_rows=2500, encoded=as_codes):
-    """A mixed table with a sensitive column of two values."""
-    X, number = mixed_table(n_columns, n_rows, seed)
-    y = (number > np.median(number)).astype(int) if classes else number
-    return encoded(model).fit(X, y), X, ["sex"]
-
-
-def wide(n_columns, n_values, seed, model, classes=False):
-    """A table of numbers, whose sensitive column has so many values."""
-    X, y = table(n_columns, n_values, seed=seed)
-    return model.fit(X, y > np.median(y) if classes else y), X, [0]
-
-
-def forest(n, depth, kind=RandomForestRegressor):
-    """A forest of limited depth, which a certificate closes."""
-    return kind(n, max_depth=depth, random_state=0)
-
-
-def boosting(kind=GradientBoostingRegressor, depth=4):
-    """Gradient boosting, by default of deeper trees than scikit-learn's."""
-    return kind(max_depth=depth, random_state=0)
-
-
-def histograms(kind=HistGradientBoostingRegressor, rounds=60):
-    """Histogram boosting."""
-    return kind(max_iter=rounds, random_state=0)
-
-
-def xgb(kind, n, depth):
-    """A model of XGBoost."""
-    return boosted("xgboost", f"XGB{kind}", n_estimators=n, max_depth=depth)
-
-
-def lgbm(kind, n=60, leaves=15):
-    """A model of LightGBM."""
-    return boosted("lightgbm", f"LGBM{kind}", n_estimators=n, num_leaves=leaves, verbose=-1)
-
-
-RFC, ETC, GBC = RandomForestClassifier, ExtraTreesClassifier, GradientBoostingClassifier
-GROUPS = {
-    "tuned on": {
-        "crime forest": lambda: crime(forest(50, 8), "racepctblack"),
-        "german forest": lambda: german(forest(50, 6, RFC)),
-        "adult forest": lambda: adult(forest(30, 8, RFC)),
-        "adult boosting": lambda: adult(boosting(GBC, 3)),
-        "made-up forest": lambda: made_up(20, 0, forest(50, 8), n_rows=2000),
-        "made-up boosting": lambda: made_up(30, 1, boosting(GBC), True, 2000),
-    },
-    "kept aside": {
-        "bank boosting": lambda: bank(histograms(HistGradientBoostingClassifier)),
-        "wide boosting": lambda: wide(33, 8, 50, boosting()),
-        "german network": lambda: german(MLPClassifier((12,), max_iter=150, random_state=0)),
-        "adult logistic": lambda: adult(LogisticRegression(max_iter=1000)),
-        "crime LightGBM": lambda: crime(lgbm("Regressor"), "racePctHisp"),
-        "5 columns, forest": lambda: made_up(5, 15, forest(50, 6, RFC), True),
-        "10 columns, network": lambda: made_up(
-            10, 14, MLPClassifier((8,), random_state=0), True, encoded=one_hot
-        ),
-        "20 columns, 8 values, XGBoost": lambda: wide(20, 8, 16, xgb("Regressor", 80, 4)),
-        "25 columns, LightGBM": lambda: made_up(25, 11, lgbm("Classifier"), True),
-        "40 columns, 50 values, extra trees": lambda: wide(
-            40, 50, 13, forest(30, 8, ExtraTreesRegressor)
-        ),
-        "60 columns, histograms": lambda: made_up(60, 12, histograms()),
-    },
-    "others": {
-        "15 columns, forest": lambda: made_up(15, 17, forest(40, 8)),
-        "35 columns, XGBoost": lambda: made_up(35, 18, xgb("Regressor", 60, 3)),
-        "45 columns, extra trees": lambda: made_up(45, 19, forest(40, 7, ETC), True),
-        "8 columns, 3 values, boosting": lambda: wide(8, 3, 20, boosting()),
-        "30 columns, 20 values, LightGBM": lambda: wide(30, 20, 21, lgbm("Regressor")),
-        "12 columns, forest": lambda: wide(12, 2, 22, forest(40, 7, RFC), True),
-        "bank XGBoost": lambda: bank(xgb("Classifier", 60, 4)),
-        "bank extra trees": lambda: bank(forest(30, 8, ETC)),
-        "5 columns, 4 values, forest": lambda: wide(5, 4, 200, forest(60, 8)),
-        "12 columns, XGBoost": lambda: made_up(12, 201, xgb("Classifier", 100, 5), True, 2000),
-        "16 columns, 20 values, XGBoost": lambda: wide(16, 20, 202, xgb("Regressor", 100, 5)),
-        "20 columns, 6 values, forest": lambda: wide(20, 6, 203, forest(60, 8)),
-        "30 columns, LightGBM": lambda: made_up(30, 204, lgbm("Regressor", 100, 31), n_rows=2000),
-        "35 columns, 3 values, LightGBM": lambda: wide(
-            35, 3, 205, lgbm("Classifier", 100, 31), classes=True
-        ),
-        "45 columns, forest": lambda: made_up(45, 206, forest(60, 8), n_rows=2000),
-        "60 columns, 100 values, boosting": lambda: wide(60, 100, 207, boosting()),
-        "80 columns, 10 values, histograms": lambda: wide(80, 10, 208, histograms(rounds=100)),
-        "120 columns, 2 values, boosting": lambda: wide(120, 2, 209, boosting()),
-        "adult, race, XGBoost": lambda: adult(xgb("Classifier", 100, 4), ["race"]),
-        "german, age, boosting": lambda: german(boosting(GBC, 3), "age"),
-        "bank, age and marital, LightGBM": lambda: bank(
-            lgbm("Classifier", 100, 31), ["age", "marital"]
-        ),
-        "communities, racePctWhite, forest": lambda: crime(forest(40, 7), "racePctWhite"),
-        "25 columns, network (10,)": lambda: made_up(
-            25, 210, MLPClassifier((10,), random_state=0), True, 2000, one_hot
-        ),
-        "15 columns, 5 values, tree": lambda: wide(
-            15, 5, 211, DecisionTreeRegressor(min_samples_leaf=5, random_state=0)
-        ),
-    },
-}
-NEEDS = {"crime": "communities"} | {
-    name: name for name in ("adult", "german", "bank", "communities")
+GBR, GBC, XGBC = "GradientBoostingRegressor", "GradientBoostingClassifier", "XGBClassifier"
+HGBR, HGBC = "HistGradientBoostingRegressor", "HistGradientBoostingClassifier"
+RFC, ETR, LR = "RandomForestClassifier", "ExtraTreesRegressor", LogisticRegression(max_iter=3000)
+DTR, DTC, LGBC = "DecisionTreeRegressor", "DecisionTreeClassifier", "LGBMClassifier"
+MODELS = {
+    "5 columns, tree": lambda: made_up(trees(DTR, 1, 7), 5, [3], 1),
+    "7 columns, forest": lambda: made_up(trees(RFC, 25, 7), 7, [2], 2),
+    "11 columns, tree": lambda: made_up(trees(DTC, 1, 8), 11, [2], 3, 6, words=False),
+    "14 columns, boosting": lambda: made_up(trees(GBR, 100, 4), 14, [8], 4),
+    "17 columns, logistic": lambda: made_up(LR, 17, [3], 5),
+    "22 columns, extra trees": lambda: made_up(trees(ETR, 25, 9), 22, [2], 6, 8, words=False),
+    "28 columns, LightGBM": lambda: made_up(trees("LGBMRegressor", 80, 5), 28, [50], 7),
+    "36 columns, XGBoost": lambda: made_up(trees(XGBC, 70, 4), 36, [2], 8, 8, words=False),
+    "43 columns, histograms": lambda: made_up(trees(HGBR, 70, 5), 43, [2, 3], 9, words=False),
+    "55 columns, forest": lambda: made_up(trees(RFC, 25, 8), 55, [8], 10, words=False),
+    "70 columns, XGBoost": lambda: made_up(trees("XGBRegressor", 80, 5), 70, [2], 11, 10),
+    "90 columns, boosting": lambda: made_up(trees(GBC, 80, 3), 90, [50], 12, words=False),
+    "120 columns, LightGBM": lambda: made_up(trees(LGBC, 80, 4), 120, [2], 13, 10, words=False),
+    "german amount": lambda: real(trees("LGBMRegressor", 60, 4), "german", "amount", ["housing"]),
+    "german telephone": lambda: real(LR, "german", "telephone", ["age"]),
+    "german class": lambda: real(trees(XGBC, 60, 3), "german", "class", ["job", "foreign_worker"]),
+    "bank balance": lambda: real(trees(GBR, 60, 4), "bank", "balance", ["age"], 7),
+    "bank housing": lambda: real(trees(HGBC, 60, 4), "bank", "housing", ["job"], 6),
+    "adult hours": lambda: real(trees(GBR, 80, 4), "adult", "hours_per_week", ["sex", "race"], 5),
+    "communities": lambda: real(trees(ETR, 25, 8), "communities", "PctEmploy", ["racePctAsian"]),
 }
 
-# Runs --------------------------------------------------------------------------------------------
+
+class Pairs:
+    """The difference of a pair of twins as a function of numbers, and the best by each budget."""
+
+    def __init__(self, model, X, sensitive, budgets):
+        self.space = space = InputSpace().fit(X, sensitive)
+        n_sides = 2 if space.twins_.n_combinations > 2 else 0  # otherwise there is one pair
+        self.places = [*space.non_sensitive, *list(space.sensitive) * n_sides]
+        ends = space.domain.low, space.domain.high, space.domain.discrete
+        self.low, self.high, self.whole = (one[self.places] for one in ends)
+        self.model = Model(model, space, response_method="auto", n_jobs=None)
+        cache = CachedModel(self.model, space, lambda n, seconds: None)
+        self.evaluator = Evaluator(cache, space, threshold=0.0)
+        self.budgets, self.best, self.n_proposed = budgets, [0.0] * len(budgets), 0
+
+    def variables(self, category, whole, real):
+        """Return variables as an optimizer declares them: of a list of codes, or of two ends."""
+        return [
+            category(list(range(int(one.low), int(one.high) + 1))) if one.is_category
+            else whole(int(one.low), int(one.high)) if one.discrete else real(one.low, one.high)
+            for one in (self.space.domain.columns[j] for j in self.places)
+        ]  # fmt: skip
+
+    def draw(self, n, rng):
+        return np.column_stack([self.space.domain.draw(n, rng)[:, j] for j in self.places])
+
+    def __call__(self, points):
+        points, n_free = np.asarray(points, dtype=float), len(self.space.non_sensitive)
+        Z = np.zeros((len(points), self.space.n_features))
+        Z[:, self.space.non_sensitive] = points[:, :n_free]
+        Z, twins = self.space.domain.clip(Z), self.evaluator.all_twins(len(points))
+        if points.shape[1] > n_free:
+            twins = self.space.twins_.clip_sensitive(points[:, n_free:].reshape(len(Z), 2, -1))
+        spent, within = self.model.n_rows, self.evaluator.n_within
+        ends = [within(Z, twins, None, n - spent, 0) if n > spent else 0 for n in self.budgets]
+        found = self.evaluator.evaluate(Z, twins).disparity
+        self.best = [float(found[:n].max(initial=k)) for n, k in zip(ends, self.best, strict=True)]
+        self.n_proposed += len(Z)  # nearly all of these pairs may be known
+        if ends[-1] < len(Z) or self.n_proposed > 5 * self.budgets[-1]:
+            raise StopSearch(StopReason.COMPLETE)
+        return found
 
 
-def certified_bound(name, case, path, max_time):
-    """Upper bound of the degree, and what is known to be reached; kept in the file."""
-    known = json.loads(path.read_text()) if path.exists() else {}
-    if name not in known:
-        model, X, sensitive = case
-        certified = CertifiedAuditor(
-            model, sensitive_features=sensitive, max_time=max_time, random_state=0
-        ).fit(X)
-        bound = certified.fairness_degree_upper_bound_
-        known[name] = {"found": float(certified.fairness_degree_), "bound": float(bound)}
-        path.write_text(json.dumps(known, indent=1))
-    return known[name]["found"], known[name]["bound"]
+def de(pairs, rng):
+    """Differential evolution of SciPy, from 50 uniform points."""
+    optimize.differential_evolution(
+        lambda points: -pairs(points.T), np.transpose([pairs.low, pairs.high]),
+        integrality=pairs.whole, vectorized=True, updating="deferred", polish=False, tol=0,
+        maxiter=10**6, init=pairs.draw(50, rng), rng=rng,
+    )  # fmt: skip
 
 
-def run(case, tester, budget, seed, unit):
-    """The largest disparity found, the upper end of its estimate, and the seconds it took."""
+def cma_es(pairs, rng):
+    """CMA-ES with restarts (BIPOP); the ends are as likely as other whole numbers."""
+    import cma
+
+    options = {
+        "bounds": [pairs.low - 0.499 * pairs.whole, pairs.high + 0.499 * pairs.whole],
+        "CMA_stds": pairs.high - pairs.low, "integer_variables": [*np.flatnonzero(pairs.whole)],
+        "maxfevals": np.inf, "seed": int(rng.integers(1, 2**31)), "verbose": -9,
+    }  # fmt: skip
+    cma.fmin2(
+        None, lambda: pairs.draw(1, rng)[0], 0.3, options, restarts=9, bipop=True,
+        parallel_objective=lambda points, *_: (-pairs(points)).tolist(),
+    )  # fmt: skip
+
+
+def genetic(pairs, rng):
+    """A genetic algorithm of pymoo, for mixed variables."""
+    from pymoo.core import mixed, problem, variable
+    from pymoo.optimize import minimize
+
+    class Degree(problem.Problem):
+        def _evaluate(self, points, out, *_, **__):
+            out["F"] = -pairs([[point[k] for k in self.vars] for point in points])
+
+    variables = pairs.variables(
+        lambda codes: variable.Choice(options=codes), lambda *ends: variable.Integer(bounds=ends),
+        lambda *ends: variable.Real(bounds=ends),
+    )  # fmt: skip
+    degree, seed = Degree(vars=dict(enumerate(variables))), int(rng.integers(2**31))
+    minimize(degree, mixed.MixedVariableGA(), ("n_gen", 10**6), seed=seed)
+
+
+def ngopt(pairs, rng):
+    """NGOpt of nevergrad, which chooses an optimizer by the variables and the budget."""
+    from nevergrad import optimizers, p
+
+    space = p.Tuple(*pairs.variables(
+        p.Choice, lambda low, high: p.Scalar(lower=low, upper=high).set_integer_casting(),
+        lambda low, high: p.Scalar(lower=low, upper=high),
+    ))  # fmt: skip
+    space.random_state.seed(rng.integers(2**31))
+    optimizer = optimizers.NGOpt(space, budget=pairs.budgets[-1] // 2)
+    while True:
+        asked = optimizer.ask()
+        optimizer.tell(asked, -pairs([asked.value])[0])
+
+
+def tpe(pairs, rng):
+    """Optuna's tree-structured Parzen estimator, of all variables together."""
+    import optuna
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    kinds = pairs.variables(CategoricalDistribution, IntDistribution, FloatDistribution)
+    kinds = dict(zip(map(str, range(len(kinds))), kinds, strict=True))
+    sampler = optuna.samplers.TPESampler(multivariate=True, seed=int(rng.integers(2**31)))
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    while True:
+        trial = study.ask(kinds)
+        study.tell(trial, pairs([[trial.params[name] for name in kinds]])[0])
+
+
+OPTIMIZERS = {"DE": de, "CMA-ES": cma_es, "genetic": genetic, "NGOpt": ngopt, "TPE": tpe}
+
+
+def run(case, tester, seed, budgets, unit):
+    """Return the largest disparity found by each budget, and the upper end of its estimate."""
+    if tester in OPTIMIZERS:
+        pairs, rng = Pairs(*case, budgets), np.random.default_rng(seed)
+        with contextlib.suppress(StopSearch):
+            while True:
+                OPTIMIZERS[tester](pairs, rng)
+        return [(degree, np.inf) for degree in pairs.best]
     model, X, sensitive = case
-    began = time.perf_counter()
-    fitted = tester.set_params(
+    max_queries, max_time = (budgets[0], None) if unit == "queries" else (None, budgets[0])
+    one = AUDITORS[tester].set_params(
         estimator=model, sensitive_features=sensitive, threshold=0.0, random_state=seed,
-        max_queries=budget if unit == "queries" else None,
-        max_time=budget if unit == "seconds" else None,
+        max_queries=max_queries, max_time=max_time,
     ).fit(X)  # fmt: skip
-    high = getattr(fitted, "degree_estimate_", (0, np.inf))[1]
-    return fitted.fairness_degree_, high, time.perf_counter() - began
+    return [(one.fairness_degree_, getattr(one, "degree_estimate_", (0, np.inf))[1])]
 
 
-def draw(budgets, means, n_models, asked):
-    """Draw the mean share of the certified degree against the queries, a line a tester."""
-    import matplotlib.pyplot as plt
+def show(table):
+    """Print a table."""
+    heads, *rows = table.to_csv(sep="|", na_rep="-", float_format="%.3f").splitlines()
+    print("", heads, "|".join("---" for _ in heads.split("|")), *rows, sep="\n", flush=True)
 
-    figure, axes = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
-    order = sorted(means, key=lambda tester: -means[tester][-1])
-    height = 2.0
-    for place, tester in enumerate(order):
-        is_ours, end = tester == "SBFT", means[tester][-1]
-        color = "#0072b2" if is_ours else str(0.25 + 0.5 * place / len(order))
-        axes.plot(budgets, means[tester], color=color, lw=2.5 if is_ours else 1.2, marker="o", ms=3)
-        # Names at the ends of the lines, as far apart as they have to be to be read.
-        height = min(end, height - 0.045)
-        axes.annotate(
-            tester, (budgets[-1], end), (budgets[-1] * 1.25, height), va="center",
-            color="#0072b2" if is_ours else "0.2",
-            arrowprops={"arrowstyle": "-", "color": "0.8", "lw": 0.6},
+
+def tell(found, asked):
+    """Print the tables of all runs, and draw the mean share against the budget."""
+    show(found.pivot_table("share", ["model", "tester"], "budget", sort=False))
+    shares = found.groupby(["tester", "budget"])["share"]
+    show(shares.agg(
+        lambda one: f"{one.mean():.3f} ({one.min():.2f}; {(one >= 0.99).mean():.0%})"
+    ).unstack())  # fmt: skip
+    if "SBFT" in set(found["tester"]):
+        shares = found.set_index(["budget", "model", "seed", "tester"])["share"].unstack()
+        ahead = shares.rsub(shares["SBFT"], axis=0).drop(columns="SBFT")
+        by_budget = ahead.groupby(["budget", "model"]).mean().groupby("budget")
+        text = by_budget.agg(lambda one: f"{one.mean():+.3f} ± {one.sem():.3f}").T
+        show(text.replace("nan ± nan", "-"))
+        sbft = found[found["tester"] == "SBFT"].groupby("budget")
+        show(sbft.agg({"given": "mean", "holds": "mean", "width": "median"}))
+    if asked.picture:
+        means = found.pivot_table("share", "budget", "tester")
+        axes = means[means.ffill().iloc[-1].sort_values(ascending=False).index].plot(
+            figsize=(7, 4.2), logx=True, ylim=(0, 1.02), marker=".", xlabel=asked.unit,
+            ylabel=f"largest difference found / certified, {found['model'].nunique()} models",
         )  # fmt: skip
-    axes.set(xscale="log", ylim=(0, 1.02), xlim=(budgets[0], budgets[-1] * 4.5))
-    axes.set_xticks(budgets, [f"{n:,}" for n in budgets])
-    axes.minorticks_off()
-    axes.set_xlabel(asked.unit)
-    axes.set_ylabel("largest difference found / certified")
-    title = f"Mean of {n_models} models with a known largest difference"
-    axes.set_title(title, loc="left", fontsize=11)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(asked.picture, dpi=110)
+        axes.set_xticks(asked.budgets, [f"{n:,}" for n in asked.budgets])
+        axes.minorticks_off()
+        axes.figure.savefig(asked.picture, dpi=110)
 
 
 def main():
-    """Print the tables."""
+    """Make the runs, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--groups", nargs="+", default=["tuned on", "kept aside"], choices=GROUPS)
+    every, folder = [*AUDITORS, *OPTIMIZERS], Path(tempfile.gettempdir())
     parser.add_argument("--cases", nargs="+", default=[""], help="parts of names of models")
-    parser.add_argument("--testers", nargs="+", default=list(SHORT), choices=list(TESTERS))
-    parser.add_argument("--budgets", type=int, nargs="+", default=[300, 1000, 3000])
+    parser.add_argument("--testers", nargs="*", default=["SBFT", "random"], choices=every)
+    parser.add_argument("--budgets", type=int, nargs="+", default=[300, 1000, 3000, 20000])
     parser.add_argument("--unit", default="queries", choices=("queries", "seconds"))
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--max-time", type=float, default=60.0, help="of a certificate")
-    default = Path(tempfile.gettempdir()) / "skfairtest-few-queries.json"
-    parser.add_argument("--truth", type=Path, default=default)
-    parser.add_argument("--picture", type=Path)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--fresh", action="store_true", help="make runs of the testers again")
+    parser.add_argument("--truth", type=Path, default=folder / "skfairtest-certified.json")
+    parser.add_argument("--results", type=Path, default=folder / "skfairtest-found.json")
+    parser.add_argument("--picture", type=Path, help="file for the curves")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     if asked.unit == "seconds":
         _clock.now = time.process_time
-    print(describe_machine())
-    heads = " | ".join(f"{n:,}" for n in asked.budgets)
-    print(f"\n| model | tester | {heads} | seconds |\n" + "| --- " * (3 + len(asked.budgets)) + "|")
-    shares = {}  # by group and tester, for each model (n_budgets, n_seeds)
-    estimates = [[] for _ in asked.budgets]  # share, whether it holds, and width
-    for group, name in ((one, name) for one in asked.groups for name in GROUPS[one]):
-        needed = NEEDS.get(name.replace(",", "").split()[0])
-        if not any(part in name for part in asked.cases) or (needed and not has_public(needed)):
-            continue
-        case = GROUPS[group][name]()
-        degree, bound = certified_bound(name, case, asked.truth, asked.max_time)
-        star = "" if bound <= (1 + CLOSED) * degree else f"* ({degree / bound:.2f} known)"
-        for tester in asked.testers:
-            found = np.zeros((len(asked.budgets), asked.seeds))
-            for i, budget in enumerate(asked.budgets):
-                for seed in range(asked.seeds):
-                    low, high, seconds = run(case, TESTERS[tester], budget, seed, asked.unit)
-                    found[i, seed] = low / bound
-                    if tester == "SBFT" and not star:
-                        estimates[i].append((high, high >= degree * (1 - 1e-9), (high - low) / low))
-            shares.setdefault((group, tester), []).append(found)
-            listed = " | ".join(f"{share:.3f}" for share in found.mean(axis=1))
-            print(f"| {name}{star} | {tester} | {listed} | {seconds:.1f} |", flush=True)
-    print(f"\nMean (least; share of runs that reach 0.99)\n| models | tester | {heads} |")
-    print("| --- " * (2 + len(asked.budgets)) + "|")
-    for (group, tester), found in shares.items():
-        runs = np.concatenate(found, axis=1)  # (n_budgets, n_models * n_seeds)
-        cells = [f"{one.mean():.2f} ({one.min():.2f}; {(one >= 0.99).mean():.0%})" for one in runs]
-        print(f"| {group} | {tester} | {' | '.join(cells)} |")
-    print("\n| queries | runs | with an estimate | it holds | width |\n" + "| --- " * 5 + "|")
-    for budget, found in zip(asked.budgets, estimates, strict=True):
-        given = [(holds, width) for high, holds, width in found if np.isfinite(high)]
-        if given:
-            held, width = np.mean([one[0] for one in given]), np.median([one[1] for one in given])
-            cells = f"{len(given) / len(found):.0%} | {held:.0%} | {width:.1%}"
-            print(f"| {budget:,} | {len(found)} | {cells} |")
-    if asked.picture:
-        means = {
-            tester: np.concatenate(
-                [run for (_, one), found in shares.items() if one == tester for run in found], 1
-            ).mean(axis=1)
-            for tester in asked.testers
-        }
-        n_models = sum(len(found) for found in shares.values()) // len(asked.testers)
-        draw(asked.budgets, means, n_models, asked)
+    print(_shared.describe_machine())
+    files = asked.truth, asked.results
+    truth, known = (json.loads(one.read_text()) if one.exists() else {} for one in files)
+    if asked.fresh:
+        known = {key: one for key, one in known.items() if key.split("|")[1] not in asked.testers}
+    names = [name for name in MODELS if any(part in name for part in asked.cases)]
+    names = [name for name in names if name[0].isdigit() or _shared.has_public(name.split()[0])]
+    for name in names:
+        case = functools.cache(MODELS[name])
+        if name not in truth:
+            model, X, sensitive = case()
+            audit = CertifiedAuditor(model, sensitive_features=sensitive, max_time=60)
+            audit.set_params(random_state=0).fit(X)
+            truth[name] = float(audit.fairness_degree_), float(audit.fairness_degree_upper_bound_)
+            asked.truth.write_text(json.dumps(truth, indent=0))
+        for tester, seed in ((one, k) for one in asked.testers for k in range(asked.seeds)):
+            new = {f"{name}|{tester}|{seed}|{asked.unit}|{n}": n for n in asked.budgets}
+            new = [(key, n) for key, n in new.items() if key not in known]
+            at_once = new and tester in OPTIMIZERS and tester != "NGOpt"
+            for part in [new] if at_once else [[one] for one in new]:
+                keys, budgets = zip(*part, strict=True)
+                known |= zip(keys, run(case(), tester, seed, budgets, asked.unit), strict=True)
+                asked.results.write_text(json.dumps(known, indent=0))
+    runs = [(*key.split("|"), *one) for key, one in known.items()]
+    columns = ["model", "tester", "seed", "unit", "budget", "low", "high"]
+    found = pd.DataFrame(runs, columns=columns).astype({"budget": int})
+    found = found.query("budget in @asked.budgets and unit == @asked.unit and model in @names")
+    degree, bound = np.transpose([truth[name] for name in found["model"]])
+    high = found["high"].replace(np.inf, np.nan)
+    found = found.assign(
+        model=found["model"] + np.where(bound > 1.01 * degree, "*", ""),
+        share=found["low"] / bound, width=high / found["low"] - 1, given=high.notna(),
+        holds=(high >= degree * (1 - 1e-9)).where(high.notna()),
+    )  # fmt: skip
+    tell(found, asked)
 
 
 if __name__ == "__main__":
