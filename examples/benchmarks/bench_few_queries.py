@@ -212,9 +212,9 @@ def ngopt(pairs, rng):
     """NGOpt of nevergrad, which chooses an optimizer by the variables and the budget."""
     from nevergrad import optimizers, p
 
-    low, high, middle = pairs.low, pairs.high, (pairs.low + pairs.high) / 2
+    low, high, start = pairs.low, pairs.high, pairs.draw(1, rng)[0]
     kinds = [at for at in (np.flatnonzero(~pairs.whole), np.flatnonzero(pairs.whole)) if len(at)]
-    parts = [p.Array(init=middle[at], lower=low[at], upper=high[at]) for at in kinds]
+    parts = [p.Array(init=start[at], lower=low[at], upper=high[at]) for at in kinds]
     if pairs.whole.any():
         parts[-1].set_integer_casting()
     space, places = p.Tuple(*parts), np.argsort(np.concatenate(kinds))
@@ -277,9 +277,9 @@ def tell(found, asked):
         ahead = shares.rsub(shares["SBFT"], axis=0).drop(columns="SBFT")
         by_budget = ahead.groupby(["budget", "model"]).mean().groupby("budget")
         text = by_budget.agg(lambda one: f"{one.mean():+.3f} ± {one.sem():.3f}").T
-        show(text.replace("nan ± nan", "-"))
+        show(text.replace("+nan ± nan", "-"))
         sbft = found[found["tester"] == "SBFT"].groupby("budget")
-        show(sbft.agg({"given": "mean", "holds": "mean", "width": "median"}))
+        show(sbft.agg({"given": "mean", "holds": "mean", "width": "median"}).astype(float))
     if asked.picture:
         means = found.pivot_table("share", "budget", "tester")
         axes = means[means.ffill().iloc[-1].sort_values(ascending=False).index].plot(
