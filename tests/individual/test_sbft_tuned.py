@@ -12,14 +12,7 @@ from tiers import slow_sample, some
 from skfairtest import CertifiedAuditor, InputSpace, SBFTAuditor
 from skfairtest.individual._sbft.children import Variation
 from skfairtest.individual._sbft.pairs import first_pairs
-from skfairtest.individual._sbft.population import (
-    CHANGED,
-    CROSSED,
-    OPERATORS,
-    PAIRS,
-    Evaluated,
-    estimated_range,
-)
+from skfairtest.individual._sbft.population import OPERATORS, Evaluated, estimated_range
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +62,7 @@ def test_operators_account_for_all_queries_and_the_degree(forest):
     assert table["inputs"].sum() >= found.n_inputs_
     # What the batch that the budget cut has found is shared out.
     assert table["found"].sum() >= 0.95 * found.n_found_
-    assert table.loc[["rows", "changed", "crossed"], "queries"].min() > 0
-    assert table.loc["pairs", "queries"] == 0  # two sensitive values make one pair
+    assert table["queries"].min() > 0
 
 
 @slow_sample
@@ -120,7 +112,8 @@ def test_many_values_are_judged_by_pairs_that_are_inherited(models):
     found = audit(models.Regressor(peak), X, max_queries=20_000)
     best = 1 + X[:, 2].max()
     assert found.fairness_degree_ >= 0.99 * best
-    assert sorted(found.worst_case_[:, 0]) == [33, 217]
+    first, second = sorted(found.worst_case_[:, 0])
+    assert first == 33 and abs(second - 217) <= 1
 
 
 def test_categories_without_order_and_constant_columns_are_searched(models):
@@ -140,7 +133,7 @@ def test_a_table_without_any_other_value_ends(models):
 
 def test_the_best_are_different_but_all_are_kept_that_show_nothing():
     fitness = np.array([1.0, 3.0, 0.0, 3.0, 2.0, 0.0])
-    judged = Evaluated(np.arange(6.0)[:, None], np.zeros((6, 2, 1)), fitness)
+    judged = Evaluated(np.arange(6.0)[:, None], np.zeros((6, 2, 1)), fitness, np.zeros((6, 2)))
     assert judged.best(3).Z.ravel().tolist() == [1.0, 4.0, 0.0]
     assert judged.best(10).Z.ravel().tolist() == [1.0, 4.0, 0.0, 2.0, 5.0]
 
@@ -163,7 +156,7 @@ def test_every_proposal_is_an_input_of_the_domain(forest, models):
 
 
 @pytest.mark.parametrize("n_values", [2, 5])
-def test_children_differ_from_their_parent_as_their_operator_says(n_values):
+def test_children_take_columns_of_a_second_parent_and_changed_values(n_values):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
         {
@@ -176,40 +169,43 @@ def test_children_differ_from_their_parent_as_their_operator_says(n_values):
     )
     X.loc[::7, "real"] = np.nan
     space = InputSpace().fit(X, ["sex"])
-    members = Evaluated(
-        space.domain.draw(6, rng), space.twins_.draw_sensitive_pairs(6, rng), np.zeros(6)
+    parent = Evaluated(
+        space.domain.draw(1, rng), space.twins_.draw_sensitive_pairs(1, rng), np.zeros(1),
+        np.zeros((1, 2)),
+    )  # fmt: skip
+    rows = space.encode(X)[:50]
+    children, alone = (
+        Variation(space, rows, crossover_proba=proba).children(parent, 3000, rng)
+        for proba in (1.0, 0.0)
     )
-    variation = Variation(
-        space, space.encode(X)[:50], crossover_proba=0.3, n_changed=(0.5, 0.3, 0.2)
-    )
-    children = variation.children(members, 500, rng)
-    Z = space.domain.clip(children.Z)
-    # Encoded values between the largest number and the one that means missing are moved to that.
-    assert (np.delete(Z, 1, axis=1) == np.delete(children.Z, 1, axis=1)).all()
-    owner = np.repeat(np.arange(6), 500)
-    differs = children.Z != members.Z[owner]
-    assert not differs[:, space.sensitive].any()
-    moved = (children.pairs != members.pairs[owner]).any(axis=(1, 2))
-    of_operator = [children.operators == operator for operator in (CHANGED, CROSSED, PAIRS)]
-    assert sum(of_operator).all()
-    changed, crossed, pairs = of_operator
-    assert 1 <= differs[changed].sum(axis=1).max() <= 3
-    taken = (children.Z[crossed][:, None] == members.Z[None]).any(axis=1)
-    assert taken.all() and differs[crossed].any()
-    assert not differs[pairs].any()
-    assert moved.any() == pairs.any() == (n_values > 2)
+    for Z, _ in (children, alone):
+        assert (space.domain.clip(Z) == Z).all()
+        assert not (Z != parent.Z)[:, space.sensitive].any()
+    differs = (alone.Z != parent.Z).sum(axis=1)
+    assert set(differs) == {0, 1, 2, 3}
+    assert (children.Z != parent.Z).sum(axis=1).mean() > differs.mean()
+    moved = (alone.pairs != parent.pairs).any(axis=(1, 2)).mean()
+    assert moved == 0 if n_values == 2 else 0.3 < moved < 0.5
     # All values of a small column are tried, and values that the data do not have.
-    assert set(children.Z[changed, 3]) == set(range(3, 8))
-    assert len(set(children.Z[changed, 2])) > 60
+    assert set(alone.Z[:, 3]) == set(range(3, 8))
+    assert len(set(alone.Z[:, 2]) - set(rows[:, 2])) > 60
 
 
 @slow_sample
-def test_a_population_of_one_has_no_crossings(forest):
-    found = audit(*forest, max_queries=3000, population_size=1)
-    # Those of the first inputs, which come before there is a population.
-    first = audit(*forest, max_queries=1500, population_size=1)
-    assert found.operators_.loc["crossed", "inputs"] == first.operators_.loc["crossed", "inputs"]
-    assert found.operators_.loc["changed", "inputs"] > first.operators_.loc["changed", "inputs"]
+def test_a_population_has_the_size_that_is_asked_for(forest, monkeypatch):
+    seen = []
+    children = Variation.children
+
+    def watched(self, population, n, rng):
+        seen.append(len(population))
+        return children(self, population, n, rng)
+
+    monkeypatch.setattr(Variation, "children", watched)
+    audit(*forest, max_queries=1500, population_size=5)
+    assert max(seen) == 5
+    seen.clear()
+    audit(*forest, max_queries=3000)
+    assert seen[0] <= 18 and max(seen) == 32
 
 
 def pairs_of(categories):

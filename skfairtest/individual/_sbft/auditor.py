@@ -21,32 +21,33 @@ class SBFTAuditor(BaseAuditor):
     """Audit by search-based fairness testing (SBFT): search for the largest disparity.
 
     The fitness of an input is the difference between the model's outputs for its twins, which
-    differ in the sensitive attributes only. The first few hundred inputs are children of the best
-    ones, chosen by a model of the difference; many of the first pairs have the least and the
-    largest value of a sensitive number. Then each of a population of inputs is a local search: a
-    few columns of each are changed, or taken from another, in several children, and the best child
-    takes its place if it is not worse. If such a subpopulation finds nothing better, a new one
-    starts from other rows of the data. The result is a lower bound of the fairness degree, the
-    largest difference over the whole input domain. With the same seed a larger budget continues the
-    search of a smaller one. `PublishedSBFTAuditor` is the algorithm of the paper.
+    differ in the sensitive attributes only. The best inputs so far, at first rows of the data and
+    uniform inputs, are a population that has children: some columns of a second parent, a few
+    changed columns, another pair of sensitive values. Many of the first pairs have the least and
+    the largest value of a sensitive number. Among the children of the first 1,500 inputs a
+    surrogate chooses, which is fitted to the answers so far: Gaussian processes of the difference
+    and of the mean of the twins' outputs, of probabilities as log-odds. If nothing better comes, a
+    new subpopulation starts from other rows of the data. The result is a lower bound of the
+    fairness degree, the largest difference over the whole input domain. With the same seed a larger
+    budget continues the search of a smaller one, up to the last batches, which the budget cuts.
+    `PublishedSBFTAuditor` is the algorithm of the paper.
 
     Parameters
     ----------
     population_size : int, default=None
-        Number of inputs that are improved at the same time. None means four at first, and up to 24
-        as the run goes on.
-    crossover_proba : float, default=0.2
-        Probability that a child takes columns of another input of the population; other children
-        have a few changed columns.
+        Number of inputs that children come from. None means 16 at first, and up to 32 as the run
+        goes on.
+    crossover_proba : float, default=0.6
+        Probability that a child takes columns of a second parent: another input of the population,
+        or a row of the data.
 
     Attributes
     ----------
     operators_ : DataFrame
         What each operator cost and what it contributed: the inputs that it judged and the
         discriminatory ones among these (both include inputs known before), the queries, and the
-        gain in degree. "rows" judges rows of the data and uniform inputs. "changed" gives a few
-        columns of an input other values, and "crossed" those of another input. "pairs" tries other
-        sensitive values.
+        gain in degree. "rows" judges rows of the data and uniform inputs, "chosen" the children
+        that the surrogate chose of many, and "drawn" other children as they come.
     subpopulation_degrees_ : ndarray
         The largest disparity that each subpopulation has reached by itself, in order, for those
         that began from rows of the data; the last one was still searching.
@@ -104,7 +105,7 @@ class SBFTAuditor(BaseAuditor):
     """
 
     population_size: int | None = whole(default=None, least=1)
-    crossover_proba: float = real(default=0.2, interval="[0, 1]")
+    crossover_proba: float = real(default=0.6, interval="[0, 1]")
 
     def _run_search(self, search: SearchHandle, rng: np.random.Generator) -> None:
         tuned = TunedSearch(

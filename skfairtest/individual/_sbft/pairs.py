@@ -61,15 +61,3 @@ def moved_sides(pairs: Floats, space: InputSpace, rng: np.random.Generator) -> F
     moved = pairs.copy()
     moved[rows[change], side[change]] = drawn[change]
     return moved
-
-
-def many_values(pair: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
-    """Return many encoded sensitive values to compare an input by, the pair's among them."""
-    most = 32
-    if space.twins_.is_enumerable:
-        n = int(space.twins_.n_combinations)
-        chosen = rng.choice(n, size=min(n, most), replace=False)
-        return np.concatenate([space.twins_.combination_values(chosen), pair])
-    # Near to the pair as well as anywhere.
-    near = move_sensitive(np.tile(pair, (most // 4, 1)), space, rng)
-    return np.concatenate([space.twins_.draw_sensitive(most - len(near), rng), near, pair])

@@ -1,4 +1,4 @@
-"""What the tuned search is made of: judged inputs, subpopulations, and what operators bring."""
+"""What the tuned search is made of: judged inputs, and what operators bring."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.individual._sbft.settings import SearchSettings
 
-#: Relative differences below this are the rounding of the model's sums.
-TINY = 1e-9
 #: The operators, in the order of the table.
-OPERATORS = ("rows", "changed", "crossed", "pairs")
-ROWS, CHANGED, CROSSED, PAIRS = range(len(OPERATORS))
+OPERATORS = ("rows", "chosen", "drawn")
+ROWS, CHOSEN, DRAWN = range(len(OPERATORS))
 
 
 @dataclass(frozen=True)
@@ -28,22 +25,24 @@ class Evaluated:
         The encoded sensitive values of the twins, those of the larger output first.
     fitness : ndarray of shape (n,)
         The disparities.
+    outputs : ndarray of shape (n, 2)
+        The outputs that differ so much, the larger one first.
     """
 
     Z: Floats
     pairs: Floats
     fitness: Floats
+    outputs: Floats
 
     def __len__(self) -> int:
         return len(self.fitness)
 
     def __getitem__(self, chosen: Ints | Bools | slice) -> Evaluated:
-        return Evaluated(self.Z[chosen], self.pairs[chosen], self.fitness[chosen])
+        return Evaluated(*(part[chosen] for part in self._parts))
 
-    def joined(self, *others: Evaluated) -> Evaluated:
+    def joined(self, other: Evaluated) -> Evaluated:
         """These and others."""
-        parts = [(one.Z, one.pairs, one.fitness) for one in (self, *others)]
-        return Evaluated(*map(np.concatenate, zip(*parts, strict=True)))
+        return Evaluated(*map(np.concatenate, zip(self._parts, other._parts, strict=True)))
 
     def best(self, size: int) -> Evaluated:
         """Different ones, the best first, at most so many.
@@ -55,51 +54,9 @@ class Evaluated:
         _, first = np.unique(order, return_index=True)
         return self[first[:size]]
 
-
-class Subpopulation:
-    """A population of inputs that has nothing to do with those of other subpopulations.
-
-    Attributes
-    ----------
-    members : Evaluated
-        The inputs, each of which is improved.
-    began, best_at : int
-        Queries at its start, and when its best input was found.
-    best : float
-        The largest disparity of its inputs.
-    joins : bool
-        Whether it began with the members of other subpopulations, not with rows of the data.
-    """
-
-    def __init__(self, members: Evaluated, n_queries: int, *, joins: bool) -> None:
-        self.members = members
-        self.began = self.best_at = n_queries
-        self.best = float(members.fitness.max(initial=0.0))
-        self.joins = joins
-
-    def replace_by(self, children: Evaluated, n_queries: int) -> None:
-        """Replace each member by the best of its children, if that is not worse.
-
-        The children are those of the first member, then as many of the next, and so on.
-        """
-        members, n = self.members, len(self.members)
-        of_each = children.fitness.reshape(n, -1)
-        chosen = children[np.arange(n) * of_each.shape[1] + of_each.argmax(axis=1)]
-        stays = chosen.fitness < members.fitness * (1 - TINY)
-        self.members = Evaluated(
-            np.where(stays[:, None], members.Z, chosen.Z),
-            np.where(stays[:, None, None], members.pairs, chosen.pairs),
-            np.maximum(members.fitness, chosen.fitness),
-        )
-        best = float(self.members.fitness.max())
-        if best > self.best * (1 + TINY):
-            self.best, self.best_at = best, n_queries
-
-    def has_stalled(self, n_queries: int, given: SearchSettings) -> bool:
-        """Whether it is time to leave it."""
-        share = given.joined_share if self.joins else given.patience_share
-        spent = n_queries - self.began if self.joins else self.best_at - self.began
-        return n_queries - self.best_at > given.patience * len(self.members) + share * spent
+    @property
+    def _parts(self) -> tuple[Floats, ...]:
+        return self.Z, self.pairs, self.fitness, self.outputs
 
 
 def estimated_range(bests: list[float], degree: float) -> tuple[float, float]:

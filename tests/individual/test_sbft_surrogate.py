@@ -1,4 +1,4 @@
-"""The initial design of SBFT's search: few queries, and the model that chooses among children."""
+"""The surrogate of SBFT's search, which chooses among children, and searches with few queries."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tiers import slow_sample
 
 from skfairtest import InputSpace, RandomAuditor, SBFTAuditor
 from skfairtest.individual._sbft.difference import DifferenceModel
+from skfairtest.individual._sbft.population import Evaluated
 
 
 def table(n_columns, n_values, seed=0, n_rows=400):
@@ -24,49 +25,79 @@ def additive(X):
     return X[:, 0] * np.tanh(2 * X[:, 1:11]).sum(axis=1) + X[:, 11:].sum(axis=1)
 
 
-def of_pairs(n_values):
-    """Random pairs of inputs, what an additive model says of them, and a space."""
+def of_pairs(n_values, link=lambda outputs: outputs):
+    """Random inputs with pairs, what an additive model says of them, and their space."""
     X = table(15, n_values)
     space = InputSpace().fit(X, [0])
-    rng = np.random.default_rng(1)
-    pairs = space.twins_.draw_sensitive_pairs(len(X), rng)
-    first, second = (space.twins_.with_sensitive(X, pairs[:, side]) for side in (0, 1))
-    return space, X, pairs, additive(first) - additive(second)
+    pairs = space.twins_.draw_sensitive_pairs(len(X), np.random.default_rng(1))
+    outputs = np.stack(
+        [link(additive(space.twins_.with_sensitive(X, pairs[:, side]))) for side in (0, 1)], axis=1
+    )
+    return space, Evaluated(X, pairs, outputs[:, 0] - outputs[:, 1], outputs)
+
+
+def surrogate(space, judged, most=400, *, probabilities=False):
+    rng = np.random.default_rng(0)
+    return DifferenceModel(space, judged.Z, most, rng, probabilities=probabilities)
 
 
 @pytest.mark.parametrize("n_values", [2, 6])
 def test_the_model_learns_a_sum_of_main_effects(n_values):
-    space, X, pairs, differences = of_pairs(n_values)
-    model = DifferenceModel(space, X)
+    space, judged = of_pairs(n_values)
+    model = surrogate(space, judged)
     for batch in np.array_split(np.arange(300), 5):
-        model.learn(X[batch], pairs[batch], differences[batch])
-    hoped = model.hoped_for(X[300:], pairs[300:])
-    assert np.corrcoef(hoped, np.abs(differences[300:]))[0, 1] > 0.9
+        model.learn(judged[batch])
+    rest = judged[300:]
+    hoped = model.hoped_for(rest.Z, rest.pairs)
+    assert np.corrcoef(hoped, np.abs(rest.fitness))[0, 1] > 0.9
     # Columns that matter have the larger variances.
     assert np.argsort(model.variances)[-10:].max() < 10
 
 
+def test_probabilities_differ_most_around_even_odds():
+    space, judged = of_pairs(2, lambda outputs: 1 / (1 + np.exp(-outputs)))
+    model, unlinked = (surrogate(space, judged, probabilities=one) for one in (True, False))
+    rest = judged[300:]
+    told = []
+    for one in (model, unlinked):
+        one.learn(judged[:300])
+        told.append(np.corrcoef(one.hoped_for(rest.Z, rest.pairs), np.abs(rest.fitness))[0, 1])
+    assert told[0] > 0.9 > told[1]
+
+
+def test_of_many_inputs_those_that_differ_most_are_kept():
+    space, judged = of_pairs(2)
+    model = surrogate(space, judged, most=100)
+    model.learn(judged)
+    assert len(model.differences) == len(model.known.columns) == 100
+    largest = np.sort(np.abs(judged.fitness))[-50:]
+    assert np.isin(largest, np.abs(model.differences)).all()
+    assert np.abs(model.differences).min() < np.median(np.abs(judged.fitness))
+
+
 def test_a_difference_changes_its_sign_with_the_twins_places():
-    space, X, pairs, differences = of_pairs(6)
-    one, other = (DifferenceModel(space, X) for _ in range(2))
-    one.learn(X[:100], pairs[:100], differences[:100])
-    other.learn(X[:100], pairs[:100, ::-1], -differences[:100])
+    space, judged = of_pairs(6)
+    one, other = surrogate(space, judged), surrogate(space, judged)
+    first, rest = judged[:100], judged[100:]
+    one.learn(first)
+    other.learn(Evaluated(first.Z, first.pairs[:, ::-1], -first.fitness, first.outputs[:, ::-1]))
     np.testing.assert_allclose(
-        one.hoped_for(X[100:], pairs[100:]), other.hoped_for(X[100:], pairs[100:, ::-1])
+        one.hoped_for(rest.Z, rest.pairs), other.hoped_for(rest.Z, rest.pairs[:, ::-1])
     )
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-310, 1e-5, 1e300])
 def test_the_model_takes_differences_of_any_size(size):
-    space, X, pairs, differences = of_pairs(2)
-    model = DifferenceModel(space, X)
-    model.learn(X[:50], pairs[:50], differences[:50] * size)
-    hoped = model.hoped_for(X[50:], pairs[50:])
+    space, judged = of_pairs(2)
+    model = surrogate(space, judged)
+    first, rest = judged[:50], judged[50:]
+    model.learn(Evaluated(first.Z, first.pairs, first.fitness * size, first.outputs * size))
+    hoped = model.hoped_for(rest.Z, rest.pairs)
     assert np.isfinite(hoped).all()
     assert (hoped.max() > 0) == (size > 0)
 
 
-def test_an_input_without_columns_to_change_ends_the_initial_design(models):
+def test_a_table_without_columns_to_change_is_searched(models):
     X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
     found = SBFTAuditor(
         models.Regressor(lambda X: X[:, 0] * 2.0), sensitive_features=[0], max_queries=500,
