@@ -9,6 +9,9 @@ Nothing depends on the budget: a longer run begins as the shorter one does.
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from typing import NoReturn, TypeVar
+
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
@@ -22,6 +25,10 @@ from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._row_hash import Keys, KeySet, combine_keys, distinct, row_keys
 
+Found = TypeVar("Found")
+#: Yields inputs to be judged and their operators, is sent what they show, and returns what it has
+#: found in the end.
+Batches = Generator[tuple[Children, Ints], Evaluated, Found]
 #: Relative differences below this are the rounding of the model's sums.
 TINY = 1e-9
 
@@ -69,14 +76,21 @@ class TunedSearch:
         self.subpopulation_bests: list[float] = []
 
     def run(self) -> None:
-        """Improve one subpopulation after the other until the budget ends the run."""
+        """Judge one batch after the other until the budget ends the run."""
+        batches = self._batches()
+        batch = next(batches)
+        while True:
+            batch = batches.send(self._evaluate(*batch))
+
+    def _batches(self) -> Batches[NoReturn]:
+        """Propose batches for ever: subpopulations that are improved, and joined."""
         first = self.settings.first_rows, self.settings.first_uniform
         later = self.settings.next_rows, self.settings.next_uniform
-        best = self._improved(self._from_rows(*first), joins=False)
+        best = yield from self._improved((yield from self._from_rows(*first)), joins=False)
         while True:
-            after = self._improved(self._from_rows(*later), joins=False)
+            after = yield from self._improved((yield from self._from_rows(*later)), joins=False)
             both = best.joined(after).best(self.population_size)
-            best = self._improved(both, joins=True)
+            best = yield from self._improved(both, joins=True)
 
     @property
     def population_size(self) -> int:
@@ -89,7 +103,7 @@ class TunedSearch:
 
     # Subpopulations -------------------------------------------------------------------------------
 
-    def _from_rows(self, n_rows: int, n_uniform: int) -> Evaluated:
+    def _from_rows(self, n_rows: int, n_uniform: int) -> Batches[Evaluated]:
         """Judge rows of the data that were not looked at, and uniform inputs; return the best."""
         rows = self.data[self.n_rows_seen : self.n_rows_seen + n_rows]
         self.n_rows_seen += len(rows)
@@ -100,9 +114,10 @@ class TunedSearch:
         if self.cached is not None:
             pairs[self.rng.random(len(Z)) < 0.5] = self.cached
         self.subpopulation_bests.append(0.0)
-        return self._evaluate(Children(Z, pairs), np.full(len(Z), ROWS)).best(self.population_size)
+        judged = yield Children(Z, pairs), np.full(len(Z), ROWS)
+        return judged.best(self.population_size)
 
-    def _improved(self, population: Evaluated, *, joins: bool) -> Evaluated:
+    def _improved(self, population: Evaluated, *, joins: bool) -> Batches[Evaluated]:
         """Replace members by better children until nothing better comes."""
         given, began = self.settings, self.search.so_far.queries
         best_at, best = began, 0.0
@@ -116,8 +131,7 @@ class TunedSearch:
             share = given.joined_share if joins else given.patience_share
             if queries - best_at > given.patience + share * spent or not len(population):
                 return population
-            children, operators = self._children(population)
-            judged = self._evaluate(children, operators)
+            judged = yield self._children(population)
             population = population.joined(judged).best(self.population_size)
             if self.search.so_far.queries == queries:  # all of them were known
                 return population
