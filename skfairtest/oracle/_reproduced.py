@@ -58,8 +58,8 @@ def check_reproduced(auditor: Any) -> None:
 def confirm_found(auditor: Any, most: int | None = None) -> None:
     """Ask `predict` about the first inputs found, where it was not asked about each flip.
 
-    Those that it denies are left out of the results, with a warning. So is the whole question, if
-    the model no longer gives the answers that were found.
+    Those that it denies are left out of the results, with a warning. If the model no longer gives
+    the answers that were found, or fails, all are kept, with another warning.
     """
     state = auditor._state
     start, n = state.get("n_confirmed", np.inf), len(state["Z"])

@@ -26,10 +26,6 @@ class Children(NamedTuple):
     Z: Floats
     pairs: Floats
 
-    def joined(self, others: Children) -> Children:
-        """These and others."""
-        return Children(*map(np.concatenate, zip(self, others, strict=True)))
-
 
 class Variation:
     """Makes children of a population.

@@ -12,6 +12,7 @@ from scipy.special import expit, logit
 from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
 from skfairtest.individual._sbft.population import Evaluated
+from skfairtest.oracle._judgement import concatenated
 from skfairtest.space._space import InputSpace
 
 #: Probabilities are learned as log-odds, and none as nearer to 0 or 1 than this.
@@ -24,14 +25,6 @@ class Coded(NamedTuple):
     columns: NDArray[np.float32]
     squares: NDArray[np.float32]
     pairs: Floats
-
-    def joined(self, other: Coded) -> Coded:
-        """These and others."""
-        return Coded(
-            np.concatenate([self.columns, other.columns]),
-            np.concatenate([self.squares, other.squares]),
-            np.concatenate([self.pairs, other.pairs]),
-        )
 
 
 class Covariances(NamedTuple):
@@ -133,7 +126,7 @@ class DifferenceModel:
             odds = logit(np.clip(judged.outputs, least, 1 - least))
             differences, means = odds[:, 0] - odds[:, 1], odds.mean(axis=1)
         if self.known is not None:
-            new = self.known.joined(new)
+            new = concatenated([self.known, new])
         self.known = new
         self.differences = np.append(self.differences, differences)
         self.means = np.append(self.means, means)

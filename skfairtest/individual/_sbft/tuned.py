@@ -22,7 +22,7 @@ from skfairtest.individual._sbft.population import CHOSEN, DRAWN, ROWS, Evaluate
 from skfairtest.individual._sbft.settings import DEFAULTS, SearchSettings
 from skfairtest.individual._seeds import data_seeds
 from skfairtest.oracle._handle import SearchHandle
-from skfairtest.oracle._judgement import Judgement
+from skfairtest.oracle._judgement import Judgement, concatenated
 from skfairtest.oracle._row_hash import Keys, KeySet, combine_keys, distinct, row_keys
 
 Found = TypeVar("Found")
@@ -145,7 +145,7 @@ class TunedSearch:
         chosen = self._chosen(population, n_chosen, self.surrogate)
         drawn = self.variation.children(population, n - n_chosen, self.rng)
         operators = np.repeat([CHOSEN, DRAWN], [len(chosen.Z), n - n_chosen])
-        return chosen.joined(drawn), operators
+        return concatenated([chosen, drawn]), operators
 
     def _n_children(self) -> int:
         """Children in a batch by now: more if a call of the model takes long.

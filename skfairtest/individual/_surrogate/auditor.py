@@ -20,8 +20,10 @@ class SurrogateAuditor(BaseAuditor):
 
     Each batch is drawn from several proposal distributions: uniform inputs; steps away from
     discriminatory inputs that were found, along columns in which such steps succeeded; those with
-    one value drawn anew; and crossovers of two. As long as discriminatory inputs are few, those
-    with the largest disparities take their place. A bandit shares the batch among the distributions
+    one value drawn anew; crossovers of two; and, of classifiers with two classes, inputs with one
+    number moved to where the label changes. As long as discriminatory inputs are few, those whose
+    twins come closest to getting different labels take their place, or without two classes those
+    with the largest disparities. A bandit shares the batch among the distributions
     by the *new* discriminatory inputs that each finds for its cost. Proposals that are known
     already are dropped before they cost a query. As one of the distributions is uniform, the search
     does not fall behind uniform inputs. We recommend this tester for finding many discriminatory
