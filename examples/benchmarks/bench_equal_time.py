@@ -1,15 +1,15 @@
 """Discriminatory inputs found in equal processor time, where they are many and where they are rare.
 
 "many" are models as they come, "rare" fairer ones: trained on (a share of) the rows' twins under
-the same labels too, or by `FairnessRetrainer`. Printed are the median, least and largest number of
-discriminatory inputs over the seeds and, of rare ones, the median of seconds to the first and the
-largest difference over the certified one (a star: over the upper bound of an open certificate).
-"Rate" is the share among the inputs of random testing.
+the same labels too, or by `FairnessRetrainer`. Cells have the median, least and largest number over
+the seeds; of rare ones also the median of seconds to the first and the largest difference over the
+certified one (a star: over the bound of an open certificate). "Rate" is the share of inputs that
+random testing finds. ``--queries`` ends runs in place of time, and prints what each query finds:
+``--groups trees --testers random surrogate --queries 20000``.
 
 GRFT's idea (Quan et al., 2025, ICSE) is a genetic search for the largest difference around rows of
-the data, then random steps of one from what was found. It is written for this benchmark, in the
-sizes of its authors' code; 40 populations evolve at the same time, so that calls have as many rows
-as those of other testers. Needs the folder of SKFAIRTEST_DATA; ``--help`` names what can be chosen.
+the data, then random steps of one from what was found: written for this benchmark, in the sizes of
+its authors' code, but 40 populations share each call. Needs the folder of SKFAIRTEST_DATA.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import FairnessRetrainer, _clock, individual
 from skfairtest.base import BaseAuditor
@@ -152,8 +153,14 @@ USUAL = {
     "forest": shared.as_codes(forest()), "boosting": shared.as_codes(BOOSTING),
     "network": network((32, 16), 1e-4),
 }  # fmt: skip
+TREE = DecisionTreeClassifier(random_state=0)
+TREES = {"tree": TREE, "tree of depth 10": clone(TREE).set_params(max_depth=10), "forest": forest()}
 #: How the model is made fairer, and of what.
 GROUPS = {
+    "trees": {
+        f"{of}, {kind}": (with_twins, shared.as_codes(model), of, "sex", 0.0)
+        for of in ("adult", "german", 8, 20) for kind, model in TREES.items()
+    },
     "many": {
         f"{of} columns, {kind}" if of == 20 else f"{of}, {kind}": (
             with_twins, model, of, "marital" if of == "bank" else "sex", 0.0
@@ -178,16 +185,18 @@ GROUPS = {
 def main():
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--groups", nargs="+", default=list(GROUPS), choices=GROUPS)
+    parser.add_argument("--groups", nargs="+", default=["many", "rare"], choices=GROUPS)
     parser.add_argument("--cases", nargs="+", default=[""], help="parts of names of models")
     parser.add_argument("--testers", nargs="+", default=list(TESTERS), choices=TESTERS)
     parser.add_argument("--seconds", type=float, default=2.0, help="of the processor, a run")
+    parser.add_argument("--queries", type=int, help="of a run, in place of seconds")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--max-time", type=float, default=20.0, help="of a certificate")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     _clock.now = time.process_time
-    print(f"{shared.describe_machine()}\n{asked.seconds:g} processor seconds, {asked.seeds} seeds")
+    ends = {"max_queries": asked.queries, "max_time": None if asked.queries else asked.seconds}
+    print(f"{shared.describe_machine()}\n{ends}, {asked.seeds} seeds")
     print("\n| model | rate | " + " | ".join(asked.testers) + " |")
     print("| --- " * (2 + len(asked.testers)) + "|")
     for group, name in ((one, name) for one in asked.groups for name in GROUPS[one]):
@@ -201,15 +210,14 @@ def main():
             certified.set_params(max_time=asked.max_time).fit(X)
         for tester in asked.testers:
             runs = [
-                clone(TESTERS[tester]).set_params(
-                    **settings, max_queries=None, max_time=asked.seconds, random_state=seed
-                ).fit(X)
+                clone(TESTERS[tester]).set_params(**settings, **ends, random_state=seed).fit(X)
                 for seed in range(asked.seeds)
-            ]  # fmt: skip
+            ]
             found = np.array([run.n_found_ for run in runs])
             if tester == "random":
                 rate = f"{found.sum() / sum(run.n_inputs_ for run in runs):.1e}"
-            cell = f"{np.median(found):,.0f} [{found.min():,}, {found.max():,}]"
+            found, k = (found / [r.n_queries_ for r in runs], 3) if asked.queries else (found, 0)
+            cell = f"{np.median(found):,.{k}f} [{found.min():,.{k}f}, {found.max():,.{k}f}]"
             if group == "rare":
                 degree = np.median([run.fairness_degree_ for run in runs])
                 reached = [run.history_.query("found > 0")["seconds"].min() for run in runs]
@@ -218,7 +226,6 @@ def main():
                 cell += f", {first:.2f} s, {share:.2f}{'' if certified.certified_ else '*'}"
             cells.append(cell)
         print(f"| {name} | {rate} | {' | '.join(cells)} |", flush=True)
-    print(f"\n{shared.describe_machine()}")
 
 
 if __name__ == "__main__":

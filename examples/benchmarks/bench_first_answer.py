@@ -4,8 +4,7 @@ Processor seconds of one thread, with the imports beside, each in a process of i
 amount of memory that the audit itself took; what the first page says. A yardstick, 100 trees on
 4,000 rows of 20 columns, says how fast the machine is.
 
-Run with ``python examples/benchmarks/bench_first_answer.py``; ``--only`` chooses by name, and
-``--page`` prints the first pages.
+``--only`` chooses by name, and ``--page`` prints the first pages.
 """
 
 import argparse

@@ -7,8 +7,7 @@ model sleeps passes at once. Printed: seconds, whether they exceed the limit by 
 or a second, the status, the rows that were predicted and compared, the largest difference found
 and its bound, the moved share, queries, the longest parts and what was cut short.
 
-Run with ``python examples/benchmarks/bench_max_time.py``; ``--columns`` and ``--seconds`` choose,
-``--busy`` keeps so many other processes busy.
+``--columns`` and ``--seconds`` choose, ``--busy`` keeps so many other processes busy.
 """
 
 import argparse

@@ -9,8 +9,7 @@
   McAuley & Chouldechova (NeurIPS 2018): what moves in rows that lose and that gain the job, in
   standard deviations, beside what the notebooks of FlipTest's repository print.
 
-Run with ``python examples/benchmarks/bench_transports.py``; ``--only`` and ``--cases`` choose
-parts, and ``--quick`` takes few runs and rows. The joint maps need POT.
+``--only`` and ``--cases`` choose parts, ``--quick`` takes few runs and rows. Joint maps need POT.
 """
 
 import argparse
