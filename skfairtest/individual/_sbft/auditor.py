@@ -83,9 +83,9 @@ class SBFTAuditor(BaseAuditor):
     place.
 
     Measured on 20 certified models, five seeds each: with 300 queries there was never an estimate,
-    with 1,000 in 28% of the runs, of which it held the certified degree in 96%. With 3,000 there
-    was one in 69%, and it held in 93% of these; with 20,000 in 97% of the runs, and it held in 95%.
-    The median width was 0.86 of the degree with 1,000 queries, and a tenth with more.
+    with 1,000 in 27% of the runs, of which it held the certified degree in 93%. With 3,000 there
+    was one in 61%, and it held in 92% of these; with 20,000 in 88% of the runs, and it held in 91%.
+    The median width was a tenth of the degree.
 
     References
     ----------
