@@ -185,7 +185,7 @@ def test_children_take_columns_of_a_second_parent_and_changed_values(n_values):
     assert set(differs) == {0, 1, 2, 3}
     assert (children.Z != parent.Z).sum(axis=1).mean() > differs.mean()
     moved = (alone.pairs != parent.pairs).any(axis=(1, 2)).mean()
-    # Half of the pairs have a side drawn anew, which is neither side's value in three of five draws.
+    # Half of the pairs have a side drawn anew, in three of five draws as a value of neither side.
     assert moved == 0 if n_values == 2 else 0.27 < moved < 0.33
     # All values of a small column are tried, and values that the data do not have.
     assert set(alone.Z[:, 3]) == set(range(3, 8))

@@ -68,8 +68,8 @@ class SBFTAuditor(BaseAuditor):
     The degree is that of one pair of twins. Twins need not be realistic people, and other columns
     may stand for a sensitive one. A degree of zero does not show that a model is fair.
 
-    If the `space` has ``proposals="data"`` or `plausible`, a child takes values of a row of X that is
-    near it, the nearest of thirty, and none of the rest of the domain.
+    If the `space` has ``proposals="data"`` or `plausible`, a child takes values of a row of X that
+    is near it, the nearest of thirty, and none of the rest of the domain.
 
     Where time is the only limit (``max_queries=None``), batches are larger if a call of the model
     takes long and a row does not, as with a forest behind a pipeline, or a service.
