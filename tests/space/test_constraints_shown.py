@@ -197,7 +197,7 @@ def check_tester(name, seed):
             auditor.fit(X)
         except ValueError as error:
             # No row may keep to random constraints, or they may fix the sensitive columns.
-            assert "constraint" in str(error)
+            assert "constraint=" in str(error) or "leaves no twins" in str(error)
             return 0
         auditor.on_data_degree_  # noqa: B018 -- asks as well
     look(model.shown_, rules)
@@ -256,7 +256,7 @@ def test_certificates_show_valid_rows_only(monkeypatch):
             try:
                 auditor.fit(X)
             except ValueError as error:
-                assert "constraint" in str(error)
+                assert "constraint=" in str(error)
         look(shown, rules)
         n_asked += sum(map(len, shown))
     assert n_asked > 100

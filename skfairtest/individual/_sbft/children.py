@@ -10,6 +10,7 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.individual._sbft.pairs import moved_sides
 from skfairtest.individual._sbft.population import Evaluated
 from skfairtest.space._domain import values_at
+from skfairtest.space._plausible.neighbours import Distance
 from skfairtest.space._space import InputSpace
 
 
@@ -43,9 +44,7 @@ class Variation:
 
     def __init__(self, space: InputSpace, rows: Floats, crossover_proba: float) -> None:
         self.space, self.rows, self.crossover_proba = space, rows, crossover_proba
-        domain = space.domain
-        self.is_category = np.array([column.is_category for column in domain.columns])
-        self.range = np.maximum(np.minimum(domain.high, domain.largest_code) - domain.low, 1e-300)
+        self.distance = Distance(space.domain)
 
     def children(self, population: Evaluated, n: int, rng: np.random.Generator) -> Children:
         """Make n children of a population whose best member comes first."""
@@ -91,9 +90,10 @@ class Variation:
         # The nearest of thirty.
         nearest, least = Z, np.full(n, np.inf)
         for _ in range(30):
+            # What is sensitive does not count.
             some = self.rows[rng.integers(0, len(self.rows), n)]
-            apart = np.where(self.is_category, some != Z, np.abs(some - Z) / self.range)
-            distance = apart[:, self.space.non_sensitive].sum(axis=1)
+            some[:, self.space.sensitive] = Z[:, self.space.sensitive]
+            distance = self.distance(some, Z)
             nearest = np.where((distance < least)[:, None], some, nearest)
             least = np.minimum(distance, least)
         return nearest

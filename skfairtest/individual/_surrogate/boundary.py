@@ -92,10 +92,10 @@ class Boundary:
         Z, pairs, at = self._near.Z[drawn], self._near.pairs[drawn], self._chosen[drawn]
         slopes = np.where(slopes == 0, 1e-300, slopes)
         to = shares[at] - np.clip(middle[at, None] / slopes, -2, 2)
-        # A move along whole numbers ends beside the layer, unless this is thicker than a step. So a
-        # column is drawn by its chance, among those in which there is room.
         # Twins whose probabilities are both as good as certain have one margin.
         thick = np.maximum(self._margins[at, 0] - self._margins[at, 1], 1e-200)[:, None]
+        # A move along whole numbers ends beside the layer, unless this is thicker than a step. So a
+        # column is drawn by its chance, among those in which there is room.
         chance = thick / np.maximum(thick, np.abs(slopes) * self._rounding)
         waiting = rng.exponential(size=to.shape) / chance
         place = np.where((to >= 0) & (to <= 1), waiting, np.inf).argmin(axis=1)

@@ -40,6 +40,29 @@ class Crossed(NamedTuple):
         )
 
 
+class Distance:
+    """How far inputs are apart: the mean over the columns, for those of a domain."""
+
+    def __init__(self, domain: Domain) -> None:
+        spread = np.minimum(domain.high, domain.largest_code) - domain.low
+        self.range = np.where(spread > 0, spread, 1.0)
+        self._largest_code = domain.largest_code
+        self._is_category = np.array([column.is_category for column in domain.columns])
+
+    def __call__(self, first: Floats, second: Floats) -> Floats:
+        """Return the mean distance over the columns (the last axis), 0 or 1 for categories.
+
+        At most 1 a column, also where a value lies outside the domain; 1 from a missing number to
+        any other.
+        """
+        apart = np.minimum(np.abs(first - second) / self.range, 1.0)
+        apart = np.where(self._is_category, first != second, apart)
+        # A missing value is as far from any number as can be.
+        apart = np.where((first > self._largest_code) != (second > self._largest_code), 1.0, apart)
+        mean: Floats = apart.mean(axis=-1)
+        return mean
+
+
 class Neighbours:
     """The rows of a space's data, moved into its domain, and how near they are to each other.
 
@@ -56,6 +79,8 @@ class Neighbours:
     ----------
     rows : ndarray of shape (n_rows, n_features)
         Encoded rows.
+    distance : Distance
+        How far two inputs are apart.
     """
 
     def __init__(self, domain: Domain, data: Floats, rng: np.random.Generator) -> None:
@@ -71,11 +96,8 @@ class Neighbours:
         if len(data) > most:
             data = data[np.sort(rng.permutation(len(data))[:most])]
         self.rows = complete_rows(domain, data, rng)
-        spread = np.minimum(domain.high, domain.largest_code) - domain.low
-        self._largest_code = domain.largest_code
-        self._range = np.where(spread > 0, spread, 1.0)
+        self.distance = Distance(domain)
         self._low = domain.low
-        self._is_category = np.array([n > 2 for n in self._n_levels])
         self._patterns: dict[int, Points] = {}
         self._scaled = self._scale(self.rows)
         self._parts: list[Ints] | None = None
@@ -163,19 +185,6 @@ class Neighbours:
             distances[part] = apart[here, best]
         return places, distances
 
-    def distance(self, first: Floats, second: Floats) -> Floats:
-        """Return the mean distance over the columns (the last axis), 0 or 1 for categories.
-
-        At most 1 a column, also where a value lies outside the domain; 1 from a missing number to
-        any other.
-        """
-        apart = np.minimum(np.abs(first - second) / self._range, 1.0)
-        apart = np.where(self._is_category, first != second, apart)
-        # A missing value is as far from any number as can be.
-        apart = np.where((first > self._largest_code) != (second > self._largest_code), 1.0, apart)
-        mean: Floats = apart.mean(axis=-1)
-        return mean
-
     def _scale(self, Z: Floats) -> Points:
         """Return inputs as points whose squared distances are the distances above."""
         points = np.zeros((len(Z), sum(self._widths)), dtype=np.float32)
@@ -185,7 +194,7 @@ class Neighbours:
                 encoded = np.clip(Z[:, j], 0, n - 1).astype(np.intp)
                 points[:, at : at + width] = self._pattern(j, n, width)[encoded]
             else:
-                points[:, at] = (Z[:, j] - self._low[j]) / self._range[j]
+                points[:, at] = (Z[:, j] - self._low[j]) / self.distance.range[j]
             at += width
         return points
 
